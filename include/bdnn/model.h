@@ -1,0 +1,71 @@
+// What training leaves behind: a hash function, with a record of how it came about.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bdnn/codes.h"
+#include "bdnn/progress.h"
+#include "bdnn/vectors.h"
+
+namespace bdnn {
+
+enum class Activation : std::uint8_t { identity, sigmoid };
+
+// outputs = activation(weight * inputs + bias)
+struct Layer {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  std::vector<float> weight;  // outputs x inputs, row after row: as PyTorch's Linear keeps it
+  std::vector<float> bias;    // outputs
+  Activation activation = Activation::identity;
+};
+
+// A feed-forward network; the sign of its last layer's outputs is the code. With one layer of the identity it is an
+// affine map, which is all that LSH, PCA hashing and ITQ leave.
+struct Network {
+  std::vector<Layer> layers;
+};
+
+// Many methods, few forms: every method ends in one of these, so there is one encoder and one layout in the model
+// file for each form, not for each method.
+using HashFunction = std::variant<Network>;
+
+// How a hash function came about; it has no influence on what it computes.
+struct TrainingRecord {
+  std::string method;  // "itq"
+  std::uint64_t seed = 0;
+  std::map<std::string, std::string> options;  // of the method, by name, defaults included
+  std::string data;                            // what the training data was called; "" if unknown
+  std::size_t samples = 0;                     // how many vectors it was trained on
+  std::string program;                         // "bdnn 0.1.0"
+};
+
+struct Model {
+  HashFunction function;
+  TrainingRecord record;
+
+  std::size_t dimension() const;  // of the vectors it takes
+  std::size_t bits() const;       // of the codes it gives
+};
+
+// One file, in the safetensors layout (docs/formats.md): readable from Python, versioned, checksummed, and nothing in
+// it can be executed.
+void save_model(const Model& model, const std::string& path);
+Model load_model(const std::string& path);
+
+// The checksum of the model file: equal for equal models. It stands in the codes that the model made.
+std::string fingerprint(const Model& model);
+
+// The codes of all vectors. threads = 0: one per core. A vector that is not finite raises Error with its number.
+Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
+
+// The same from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not
+// grow with the files. Returns the number of vectors.
+std::size_t encode_file(const Model& model, const std::string& vectors, const std::string& codes, int threads,
+                        Progress& progress);
+
+}  // namespace bdnn

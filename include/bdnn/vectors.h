@@ -1,0 +1,73 @@
+// Vectors in memory, and from and to the files of this field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bdnn {
+
+// The type of one element, as it stands in files and in memory.
+enum class Element : std::uint8_t { f16, f32, f64, u8, i8, u16, i16, u32, i32, u64, i64 };
+
+std::size_t size_of(Element element);
+std::string_view name_of(Element element);  // "f32"
+
+// A table of `count` vectors of `dimension` elements each.
+struct Shape {
+  std::size_t dimension = 0;
+  std::size_t count = 0;
+  Element element = Element::f32;
+
+  std::size_t bytes_per_vector() const { return dimension * size_of(element); }
+};
+
+// Vectors in memory, one after the other: a D x m column-major matrix whose columns are the samples.
+// Elements keep the type they have in the file (uint8 stays uint8) and become float a block at a time.
+// Copies are cheap: they share the elements, which never change.
+class Vectors {
+ public:
+  Vectors() = default;
+
+  // Shares the elements; `data` holds shape.count * shape.bytes_per_vector() bytes.
+  Vectors(Shape shape, std::shared_ptr<const std::byte> data);
+
+  // Takes the values: `values.size()` is dimension * count.
+  Vectors(std::size_t dimension, std::size_t count, std::vector<float> values);
+
+  // Looks at memory that the caller keeps alive, without a copy: `count` rows of a C array or of NumPy.
+  static Vectors view(const float* values, std::size_t dimension, std::size_t count);
+
+  const Shape& shape() const { return shape_; }
+  std::size_t dimension() const { return shape_.dimension; }
+  std::size_t size() const { return shape_.count; }
+  const std::byte* data() const { return data_.get(); }
+
+  // Vectors [first, first + count), without a copy.
+  Vectors slice(std::size_t first, std::size_t count) const;
+
+  // Vectors [first, first + count) as floats: where they stand if they are floats already, else converted to
+  // `scratch`, which must have room for count * dimension() floats.
+  const float* floats(std::size_t first, std::size_t count, float* scratch) const;
+
+ private:
+  Shape shape_;
+  std::shared_ptr<const std::byte> data_;
+};
+
+// Converts n elements to float. Integers and doubles are rounded to the nearest float.
+void to_float(Element element, const std::byte* from, std::size_t n, float* to);
+
+// Reads a file of vectors whole. The format is recognised by content, then by name: .fvecs .ivecs .bvecs, .npy,
+// idx (also .gz), CIFAR-10 .bin, HDF5, MATLAB .mat (v5 and 7.3), CSV and TSV.
+// "file.hdf5:test" names one dataset of an HDF5 or MATLAB file that holds several.
+Vectors load_vectors(const std::string& path);
+
+// Labels, one integer per vector, from a file of any of these formats: one column or one row of integers,
+// or the label bytes of CIFAR-10.
+std::vector<std::int64_t> load_labels(const std::string& path);
+
+}  // namespace bdnn

@@ -1,0 +1,212 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace bdnn {
+namespace {
+
+std::string reason() { return std::strerror(errno); }
+
+// Temporary names that the signal handler must remove. Fixed storage: a handler may not allocate or lock.
+struct TemporarySlot {
+  std::atomic<bool> taken{false};
+  std::atomic<bool> live{false};
+  std::array<char, PATH_MAX> path{};
+};
+std::array<TemporarySlot, 16> temporary_slots;
+
+int take_slot(const std::string& path) {
+  if (path.size() >= PATH_MAX) return -1;
+  for (std::size_t i = 0; i < temporary_slots.size(); ++i) {
+    auto& slot = temporary_slots[i];
+    if (slot.taken.exchange(true)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.live = true;
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void release_slot(int slot) {
+  if (slot < 0) return;
+  auto& entry = temporary_slots[static_cast<std::size_t>(slot)];
+  entry.live = false;
+  entry.taken = false;
+}
+
+void remove_and_die(int signal) {
+  for (auto& slot : temporary_slots) {
+    if (slot.live) ::unlink(slot.path.data());
+  }
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void write_fully(int fd, const std::string& path, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      failure("{}: cannot write: {}", path, reason());
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void sync_directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // The file itself is safe; a directory that cannot be opened cannot be synced.
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path) : path_(path) {
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) failure("{}: cannot open: {}", path, reason());
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || S_ISDIR(info.st_mode)) {
+    ::close(fd_);
+    failure("{}: is {}; give a file", path, S_ISDIR(info.st_mode) ? "a directory" : "unreadable");
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(fd_);
+    failure("{}: is not a regular file; bdnn reads some formats out of order, so save it to a file first", path);
+  }
+  size_ = static_cast<std::uint64_t>(info.st_size);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::size_t InputFile::read_some_at(std::uint64_t offset, std::span<std::byte> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t n = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      failure("{}: cannot read at byte {}: {}", path_, offset + done, reason());
+    }
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+void InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  const std::size_t n = read_some_at(offset, out);
+  if (n < out.size()) {
+    failure("{}: is truncated: {} bytes wanted at byte {}, {} there", path_, out.size(), offset, n);
+  }
+}
+
+std::string read_whole_file(const std::string& path, std::uint64_t limit) {
+  const InputFile file(path);
+  if (file.size() > limit) failure("{}: is {} bytes long; at most {} are expected", path, file.size(), limit);
+  std::string text(file.size(), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+OutputFile::OutputFile(const std::string& path) : path_(path) {
+  if (path.empty()) misuse("the output has an empty name; name a file");
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) failure("{}: cannot write: is a directory; name a file in it", path);
+  direct_ = exists && !S_ISREG(info.st_mode);
+  if (direct_) {
+    temporary_ = path;
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    // Beside the destination, so that the rename stays within one file system.
+    const auto slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    temporary_ = directory + "." + file_name(path) + ".XXXXXX";
+    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    if (fd_ >= 0) {
+      const mode_t mask = ::umask(0);
+      ::umask(mask);
+      ::fchmod(fd_, exists ? (info.st_mode & 07777) : (0666 & ~mask));
+      slot_ = take_slot(temporary_);
+    }
+  }
+  if (fd_ < 0) failure("{}: cannot write: {}", path, reason());
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  if (!direct_) ::unlink(temporary_.c_str());
+  release_slot(slot_);
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) { write_fully(fd_, path_, bytes); }
+
+void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      failure("{}: cannot write: {}", path_, reason());
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+void OutputFile::commit() {
+  if (!direct_ && ::fsync(fd_) != 0) failure("{}: cannot write: {}", path_, reason());
+  if (::close(std::exchange(fd_, -1)) != 0) {
+    const std::string why = reason();
+    if (!direct_) ::unlink(temporary_.c_str());
+    release_slot(slot_);
+    failure("{}: cannot write: {}", path_, why);
+  }
+  if (direct_) return;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const std::string why = reason();
+    ::unlink(temporary_.c_str());
+    release_slot(slot_);
+    failure("{}: cannot write: {}", path_, why);
+  }
+  release_slot(slot_);
+  sync_directory_of(path_);
+}
+
+void remove_temporary_files_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    action.sa_handler = remove_and_die;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace bdnn

@@ -1,0 +1,81 @@
+// Files read with every error reported, and files written whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bdnn {
+
+// A file open for reading. Read errors and short reads raise Error with the file's name.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+  int descriptor() const { return fd_; }
+
+  // Fills `out` from `offset`; a file that ends before is an error.
+  void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+  // As many bytes of `out` as the file holds from `offset`; returns how many.
+  std::size_t read_some_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// Reads a whole file of at most `limit` bytes.
+std::string read_whole_file(const std::string& path, std::uint64_t limit);
+
+// A file being written. It stands under a temporary name beside its destination until commit(), which makes it
+// durable and puts it in place in one step; without commit() the destination is untouched and nothing remains.
+// A destination that exists and is not a regular file (a pipe, /dev/stdout) is written directly.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Where the bytes stand until commit(); for libraries that insist on opening files themselves.
+  const std::string& temporary_path() const { return temporary_; }
+  // False for a pipe or a terminal, where write_at() cannot go back.
+  bool seekable() const { return !direct_; }
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  int fd_ = -1;
+  int slot_ = -1;  // where the signal handler finds the temporary name
+  bool direct_ = false;
+};
+
+// From here on, Ctrl-C, a hang-up or a termination removes the temporary files of this process before it ends.
+void remove_temporary_files_on_signals();
+
+// The part of a path after its last slash.
+std::string file_name(const std::string& path);
+
+template <class T>
+std::span<const std::byte> bytes_of(std::span<const T> values) {
+  return std::as_bytes(values);
+}
+
+}  // namespace bdnn

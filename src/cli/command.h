@@ -1,0 +1,44 @@
+// What the verbs of the program share. A verb is one file that adds its subcommand; main.cc lists them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "bdnn/progress.h"
+
+namespace bdnn::cli {
+
+void add_train(CLI::App& app);
+void add_encode(CLI::App& app);
+void add_search(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_methods(CLI::App& app);
+
+// A subcommand with an example at the end of its help.
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples);
+
+void add_threads_option(CLI::App* verb, int& threads);
+void add_json_option(CLI::App* verb, bool& json);
+
+// A bar with rate and time left on a terminal, nothing in a pipe.
+std::unique_ptr<Progress> make_progress();
+
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  Stopwatch();
+  double seconds() const;
+
+ private:
+  double start_;
+};
+
+// The largest resident memory of this process so far, in bytes.
+std::size_t peak_memory();
+
+// 60000 -> "60,000"
+std::string with_commas(std::uint64_t n);
+
+}  // namespace bdnn::cli

@@ -1,0 +1,73 @@
+#include "data/convert.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  std::string from;
+  std::string to;
+  std::string element;
+  std::string labels;
+  bool as_labels = false;
+  bool json = false;
+};
+
+void convert_verb(const Arguments& arguments) {
+  Shape shape;
+  if (arguments.as_labels) {
+    shape = save_labels(load_labels(arguments.from), arguments.to);
+  } else {
+    ConvertOptions options;
+    if (!arguments.element.empty()) {
+      options.element = element_named(arguments.element);
+      if (!options.element) {
+        misuse("--element {} is no type; types are f16 f32 f64 u8 i8 u16 i16 u32 i32 u64 i64", arguments.element);
+      }
+    }
+    if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
+    shape = convert_file(arguments.from, arguments.to, options);
+  }
+  if (arguments.json) {
+    const nlohmann::json out = {{"file", arguments.to},
+                                {"count", shape.count},
+                                {"dimension", shape.dimension},
+                                {"element", name_of(shape.element)}};
+    fmt::print("{}\n", out.dump());
+    return;
+  }
+  fmt::print("{}: {} vectors of {} {}\n", arguments.to, with_commas(shape.count), shape.dimension,
+             name_of(shape.element));
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  std::string known = "\nFormats, by the ending of a name (files are recognised by content first):\n";
+  for (const Format* format : formats()) {
+    known += fmt::format("  {:<8} {}\n", format->extensions.front(), format->summary);
+  }
+  CLI::App* verb = add_verb(app, "convert", "Copy vectors to another file format, a block at a time",
+                            "  bdnn convert train-images-idx3-ubyte.gz train.fvecs\n"
+                            "  bdnn convert glove.hdf5:test queries.npy --element f16\n"
+                            "  bdnn convert --as-labels data_batch_1.bin labels.npy\n" +
+                                known);
+  verb->add_option("from", arguments->from, "The file to read; FILE:NAME for one dataset of HDF5 or MATLAB")
+      ->required();
+  verb->add_option("to", arguments->to, "The file to write")->required();
+  verb->add_option("--element", arguments->element, "The type of the elements written (default: as read, if possible)");
+  auto* labels = verb->add_option("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
+  verb->add_flag("--as-labels", arguments->as_labels, "Read labels (one integer per vector) and write those")
+      ->excludes(labels);
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments] { convert_verb(*arguments); });
+}
+
+}  // namespace bdnn::cli

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bdnn/bdnn.h"
+#include "cli/command.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string data;
+  std::string out;
+  int threads = 0;
+  bool json = false;
+};
+
+void encode_verb(const Arguments& arguments) {
+  const Model model = load_model(arguments.model);
+  const auto progress = make_progress();
+  const Stopwatch watch;
+  const std::size_t count = encode_file(model, arguments.data, arguments.out, arguments.threads, *progress);
+  const double seconds = watch.seconds();
+  if (arguments.json) {
+    const nlohmann::json result = {{"codes", arguments.out},    {"count", count},
+                                   {"bits", model.bits()},      {"model", fingerprint(model)},
+                                   {"encode_seconds", seconds}, {"peak_memory_bytes", peak_memory()}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
+  fmt::print("{}: {} codes of {} bits; {:.2f} s, {:.0f} MB at most\n", arguments.out, with_commas(count), model.bits(),
+             seconds, static_cast<double>(peak_memory()) / 1e6);
+}
+
+}  // namespace
+
+void add_encode(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = add_verb(app, "encode", "Turn vectors into codes, in memory that does not grow with the file",
+                            "  bdnn encode --model m.bdnn --data x.npy --out x.codes\n"
+                            "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)");
+  verb->add_option("--model", arguments->model, "A model that 'bdnn train' wrote")->required();
+  verb->add_option("--data", arguments->data, "Vectors: a file of any known format")->required();
+  verb->add_option("--out", arguments->out, "Codes: a name that ends in .codes, .npy or .bvecs")->required();
+  add_threads_option(verb, arguments->threads);
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments] { encode_verb(*arguments); });
+}
+
+}  // namespace bdnn::cli

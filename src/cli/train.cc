@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "bdnn/bdnn.h"
+#include "cli/command.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  TrainOptions options;
+  std::vector<std::string> set;
+  std::string data;
+  std::string model;
+  bool json = false;
+};
+
+void train_verb(Arguments& arguments) {
+  for (const auto& assignment : arguments.set) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      misuse("--set {} is no assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
+    }
+    arguments.options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+  }
+  const auto progress = make_progress();
+  const Stopwatch loading;
+  const Vectors vectors = load_vectors(arguments.data);
+  const double load_seconds = loading.seconds();
+  arguments.options.data_name = file_name(arguments.data);
+  const Stopwatch training;
+  const Model model = train(vectors, arguments.options, *progress);
+  const double seconds = training.seconds();
+  save_model(model, arguments.model);
+
+  if (arguments.json) {
+    const nlohmann::json result = {{"model", arguments.model},        {"fingerprint", fingerprint(model)},
+                                   {"method", model.record.method},   {"bits", model.bits()},
+                                   {"dimension", model.dimension()},  {"samples", model.record.samples},
+                                   {"options", model.record.options}, {"load_seconds", load_seconds},
+                                   {"train_seconds", seconds},        {"peak_memory_bytes", peak_memory()}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
+  fmt::print(
+      "{}: {}, {} bits, from {} vectors of dimension {}; {:.2f} s to load, {:.2f} s to train, {:.0f} MB at most\n",
+      arguments.model, model.record.method, model.bits(), with_commas(model.record.samples), model.dimension(),
+      load_seconds, seconds, static_cast<double>(peak_memory()) / 1e6);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb =
+      add_verb(app, "train", "Learn a hash function from vectors",
+               "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
+               "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7");
+  verb->add_option("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them")
+      ->capture_default_str();
+  verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")->capture_default_str();
+  verb->add_option("--data", arguments->data, "Vectors to learn from: a file of any known format")->required();
+  verb->add_option("--model", arguments->model, "Where to write the model")->required();
+  verb->add_option("--set", arguments->set, "An option of the method, as name=value; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit")
+      ->capture_default_str();
+  add_threads_option(verb, arguments->options.threads);
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments] { train_verb(*arguments); });
+}
+
+}  // namespace bdnn::cli

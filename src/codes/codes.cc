@@ -1,0 +1,37 @@
+#include "bdnn/codes.h"
+
+#include "base/error.h"
+#include "codes/hamming.h"
+
+namespace bdnn {
+namespace {
+
+void check_length(std::size_t bits) {
+  if (bits < 1 || bits > kMaxBits) misuse("codes of {} bits were asked for; 1 to {} are possible", bits, kMaxBits);
+}
+
+}  // namespace
+
+Codes::Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> bytes, CodesOrigin origin)
+    : bits_(bits), count_(count), origin_(std::move(origin)) {
+  check_length(bits);
+  if (bytes.size() != count * bytes_per_code()) {
+    misuse("{} bytes were given for {} codes of {} bits; give {}", bytes.size(), count, bits, count * bytes_per_code());
+  }
+  auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+  data_ = {owner, owner->data()};
+}
+
+Codes::Codes(std::size_t bits, std::size_t count, std::shared_ptr<const std::uint8_t> bytes, CodesOrigin origin)
+    : bits_(bits), count_(count), data_(std::move(bytes)), origin_(std::move(origin)) {
+  check_length(bits);
+}
+
+std::size_t hamming_distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
+  if (a.size() != b.size()) misuse("codes of {} and {} bytes cannot be compared", a.size(), b.size());
+  std::uint16_t distance = 0;
+  hamming_distances(a.data(), b.data(), a.size(), 1, &distance);
+  return distance;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,216 @@
+#include "codes/codes_file.h"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "data/format.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'B', 'D', 'N', 'N', 'C', 'O', 'D', 'E'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMaxMetadata = 1 << 20;
+
+// The first 64 bytes of a .codes file; docs/formats.md describes them.
+struct RawHeader {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t bits = 0;
+  std::uint64_t count = 0;
+  std::uint64_t payload_offset = 0;
+  std::uint64_t payload_checksum = 0;
+  std::uint64_t metadata_bytes = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t header_checksum = 0;  // of what stands before it, and of the metadata
+};
+static_assert(sizeof(RawHeader) == 64);
+
+std::uint64_t checksum_of(const RawHeader& header, std::string_view metadata) {
+  Checksum sum;
+  sum.add(std::as_bytes(std::span(&header, 1)).first(offsetof(RawHeader, header_checksum)));
+  sum.add(std::as_bytes(std::span(metadata)));
+  return sum.value();
+}
+
+class OwnWriter final : public CodesWriter {
+ public:
+  OwnWriter(const std::string& path, std::size_t bits, std::size_t count, const CodesOrigin& origin) : file_(path) {
+    if (!file_.seekable()) misuse("{}: .codes cannot be written to a pipe; name a file, or write .npy", path);
+    metadata_ = nlohmann::json{{"model", origin.model}, {"method", origin.method}}.dump();
+    header_.bits = static_cast<std::uint32_t>(bits);
+    header_.count = count;
+    header_.metadata_bytes = metadata_.size();
+    header_.payload_offset = (sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage;
+    // The header is written last, when the checksum is known.
+    file_.write(std::string(header_.payload_offset, '\0'));
+  }
+
+  void write(std::size_t count, const std::uint8_t* codes) override {
+    const auto bytes = std::as_bytes(std::span(codes, count * ((header_.bits + 7) / 8)));
+    payload_.add(bytes);
+    file_.write(bytes);
+  }
+
+  void finish() override {
+    header_.payload_checksum = payload_.value();
+    header_.header_checksum = checksum_of(header_, metadata_);
+    file_.write_at(0, std::as_bytes(std::span(&header_, 1)));
+    file_.write_at(sizeof header_, std::as_bytes(std::span(metadata_)));
+    file_.commit();
+  }
+
+ private:
+  OutputFile file_;
+  RawHeader header_;
+  std::string metadata_;
+  Checksum payload_;
+};
+
+// .npy and .bvecs: a code is a vector of bytes.
+class ExchangeWriter final : public CodesWriter {
+ public:
+  explicit ExchangeWriter(std::unique_ptr<VectorWriter> writer) : writer_(std::move(writer)) {}
+  void write(std::size_t count, const std::uint8_t* codes) override {
+    writer_->write(count, reinterpret_cast<const std::byte*>(codes));
+  }
+  void finish() override { writer_->finish(); }
+
+ private:
+  std::unique_ptr<VectorWriter> writer_;
+};
+
+CodesHeader parse_header(const InputFile& file) {
+  RawHeader raw;
+  if (file.size() < sizeof raw) failure("{}: is truncated: {} bytes hold no .codes header", file.path(), file.size());
+  file.read_at(0, std::as_writable_bytes(std::span(&raw, 1)));
+  if (raw.magic != kMagic) failure("{}: does not start with the signature of a .codes file", file.path());
+  if (raw.version > kVersion) {
+    failure("{}: is of .codes version {}, this program knows up to {}; use a newer bdnn", file.path(), raw.version,
+            kVersion);
+  }
+  if (raw.metadata_bytes > kMaxMetadata || raw.metadata_bytes > file.size() - sizeof raw) {
+    failure("{}: is damaged: its header tells of {} bytes of metadata", file.path(), raw.metadata_bytes);
+  }
+  std::string metadata(raw.metadata_bytes, '\0');
+  file.read_at(sizeof raw, std::as_writable_bytes(std::span(metadata)));
+  if (checksum_of(raw, metadata) != raw.header_checksum) {
+    failure("{}: is damaged: the checksum of its header does not agree", file.path());
+  }
+  // From here on the header is what a program wrote; a hostile one may still lie.
+  std::uint64_t payload = 0;
+  if (raw.bits < 1 || raw.bits > kMaxBits || raw.payload_offset < sizeof raw + raw.metadata_bytes ||
+      raw.payload_offset % 64 != 0 || __builtin_mul_overflow(raw.count, (raw.bits + 7) / 8, &payload)) {
+    failure("{}: is damaged: {} codes of {} bits at byte {} are impossible", file.path(), raw.count, raw.bits,
+            raw.payload_offset);
+  }
+  if (raw.payload_offset > file.size() || file.size() - raw.payload_offset != payload) {
+    failure("{}: is truncated or damaged: {} codes of {} bits need {} bytes, the file has {}", file.path(), raw.count,
+            raw.bits, raw.payload_offset + payload, file.size());
+  }
+  CodesHeader header{raw.bits, raw.count, raw.payload_offset, raw.payload_checksum, {}};
+  const auto json = nlohmann::json::parse(metadata, nullptr, false);
+  if (!json.is_object()) failure("{}: is damaged: its metadata is no JSON object", file.path());
+  const auto text = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  header.origin = {text("model"), text("method")};
+  return header;
+}
+
+// Bits beyond the length would count in every distance.
+void check_unused_bits(const Codes& codes, const std::string& path) {
+  const std::size_t used = codes.bits() % 8;
+  if (used == 0) return;
+  const auto unused = static_cast<std::uint8_t>(0xff << used);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if ((codes[i].back() & unused) != 0) {
+      failure("{}: code {} has bits set beyond its length of {}", path, i, codes.bits());
+    }
+  }
+}
+
+Codes load_exchange(const std::string& path, std::size_t bits) {
+  const Vectors rows = load_vectors(path);
+  if (rows.shape().element != Element::u8) {
+    failure("{}: holds {} values; codes are bytes (u8)", path, name_of(rows.shape().element));
+  }
+  if (bits == 0) bits = 8 * rows.dimension();
+  if ((bits + 7) / 8 != rows.dimension()) {
+    failure("{}: has {} bytes per code, {} bits need {}", path, rows.dimension(), bits, (bits + 7) / 8);
+  }
+  // The bytes stay where they are; the lambda keeps their owner.
+  return {bits, rows.size(),
+          std::shared_ptr<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(rows.data()),
+                                              [rows](const std::uint8_t*) {})};
+}
+
+}  // namespace
+
+std::unique_ptr<CodesWriter> create_codes(const std::string& path, std::size_t bits, std::size_t count,
+                                          const CodesOrigin& origin) {
+  if (path.ends_with(".codes")) return std::make_unique<OwnWriter>(path, bits, count, origin);
+  const Shape shape{(bits + 7) / 8, count, Element::u8};
+  if (path.ends_with(".npy") || path.ends_with(".bvecs")) {
+    return std::make_unique<ExchangeWriter>(format_for_writing(path).create({path, shape, ""}));
+  }
+  misuse("{}: codes are written to files whose names end in .codes, .npy or .bvecs", path);
+}
+
+bool is_codes_file(const std::string& path) {
+  const InputFile file(path);
+  std::array<char, 8> magic{};
+  file.read_some_at(0, std::as_writable_bytes(std::span(magic)));
+  return magic == kMagic;
+}
+
+CodesHeader read_codes_header(const std::string& path) { return parse_header(InputFile(path)); }
+
+Codes map_codes(const std::string& path) {
+  const InputFile file(path);
+  const CodesHeader header = parse_header(file);
+  const std::size_t bytes = file.size();
+  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (address == MAP_FAILED) failure("{}: cannot map: {}", path, std::strerror(errno));
+  const std::shared_ptr<void> mapping(address, [bytes](void* p) { ::munmap(p, bytes); });
+  return {
+      header.bits, header.count,
+      std::shared_ptr<const std::uint8_t>(mapping, static_cast<const std::uint8_t*>(address) + header.payload_offset),
+      header.origin};
+}
+
+Codes load_codes(const std::string& path, std::size_t bits) {
+  if (!is_codes_file(path)) {
+    if (path.ends_with(".codes")) read_codes_header(path);  // says what is wrong with it
+    const Codes codes = load_exchange(path, bits);
+    check_unused_bits(codes, path);
+    return codes;
+  }
+  const InputFile file(path);
+  const CodesHeader header = parse_header(file);
+  if (bits != 0 && bits != header.bits) failure("{}: holds codes of {} bits, not {}", path, header.bits, bits);
+  std::vector<std::uint8_t> bytes(header.count * ((header.bits + 7) / 8));
+  file.read_at(header.payload_offset, std::as_writable_bytes(std::span(bytes)));
+  if (checksum(std::as_bytes(std::span(bytes))) != header.payload_checksum) {
+    failure("{}: is damaged: the checksum of its codes does not agree", path);
+  }
+  Codes codes(header.bits, header.count, std::move(bytes), header.origin);
+  check_unused_bits(codes, path);
+  return codes;
+}
+
+void save_codes(const Codes& codes, const std::string& path) {
+  const auto writer = create_codes(path, codes.bits(), codes.size(), codes.origin());
+  writer->write(codes.size(), codes.data());
+  writer->finish();
+}
+
+}  // namespace bdnn

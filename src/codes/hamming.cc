@@ -1,0 +1,145 @@
+#include "codes/hamming.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/simd.h"
+#include "base/simd_target.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "codes/hamming.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bdnn::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Codes that fill a lane: one comparison works on as many codes as a vector has lanes.
+template <class Word>
+HWY_INLINE void distances_by_lane(const std::uint8_t* query, const std::uint8_t* codes, std::size_t count,
+                                  std::uint16_t* distances) {
+  const hn::ScalableTag<Word> d;
+  Word query_word;
+  std::memcpy(&query_word, query, sizeof(Word));
+  const auto q = hn::Set(d, query_word);
+  const std::size_t lanes = hn::Lanes(d);
+  alignas(64) Word differences[64 / sizeof(Word)];
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto code = hn::LoadU(d, reinterpret_cast<const Word*>(codes + i * sizeof(Word)));
+    hn::Store(hn::PopulationCount(hn::Xor(code, q)), d, differences);
+    for (std::size_t j = 0; j < lanes; ++j) distances[i + j] = static_cast<std::uint16_t>(differences[j]);
+  }
+  for (; i < count; ++i) {
+    Word code;
+    std::memcpy(&code, codes + i * sizeof(Word), sizeof(Word));
+    distances[i] = static_cast<std::uint16_t>(std::popcount(static_cast<Word>(code ^ query_word)));
+  }
+}
+
+HWY_INLINE std::uint64_t word_at(const std::uint8_t* bytes, std::size_t n) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, n);
+  return word;
+}
+
+// Codes of any length: vectors over the length of one code, then words, then the last bytes.
+HWY_INLINE void distances_one_by_one(const std::uint8_t* query, const std::uint8_t* codes, std::size_t bytes,
+                                     std::size_t count, std::uint16_t* distances) {
+  const hn::ScalableTag<std::uint64_t> d;
+  const std::size_t vector = hn::Lanes(d) * sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < count; ++i, codes += bytes) {
+    std::size_t at = 0;
+    std::uint64_t sum = 0;
+    if (bytes >= vector && vector > sizeof(std::uint64_t)) {
+      auto sums = hn::Zero(d);
+      for (; at + vector <= bytes; at += vector) {
+        const auto code = hn::LoadU(d, reinterpret_cast<const std::uint64_t*>(codes + at));
+        const auto q = hn::LoadU(d, reinterpret_cast<const std::uint64_t*>(query + at));
+        sums = hn::Add(sums, hn::PopulationCount(hn::Xor(code, q)));
+      }
+      sum = hn::GetLane(hn::SumOfLanes(d, sums));
+    }
+    for (; at + 8 <= bytes; at += 8) sum += std::popcount(word_at(codes + at, 8) ^ word_at(query + at, 8));
+    if (at < bytes) sum += std::popcount(word_at(codes + at, bytes - at) ^ word_at(query + at, bytes - at));
+    distances[i] = static_cast<std::uint16_t>(sum);
+  }
+}
+
+void distances(const std::uint8_t* query, const std::uint8_t* codes, std::size_t bytes, std::size_t count,
+               std::uint16_t* out) {
+  switch (bytes) {
+    case 1:
+      return distances_by_lane<std::uint8_t>(query, codes, count, out);
+    case 2:
+      return distances_by_lane<std::uint16_t>(query, codes, count, out);
+    case 4:
+      return distances_by_lane<std::uint32_t>(query, codes, count, out);
+    case 8:
+      return distances_by_lane<std::uint64_t>(query, codes, count, out);
+    default:
+      return distances_one_by_one(query, codes, bytes, count, out);
+  }
+}
+
+bool signs(const float* h, std::size_t bits, std::size_t count, std::uint8_t* codes) {
+  const hn::CappedTag<float, 8> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto largest = hn::Set(d, std::numeric_limits<float>::max());
+  const auto zero = hn::Zero(d);
+  auto all_finite = hn::Eq(zero, zero);
+  bool tail_finite = true;
+  for (std::size_t j = 0; j < count; ++j, h += bits) {
+    std::size_t i = 0;
+    for (; i + 8 <= bits; i += 8) {
+      unsigned byte = 0;
+      for (std::size_t k = 0; k < 8; k += lanes) {
+        const auto v = hn::LoadU(d, h + i + k);
+        std::uint8_t part[8] = {};
+        hn::StoreMaskBits(d, hn::Ge(v, zero), part);
+        byte |= static_cast<unsigned>(part[0]) << k;
+        all_finite = hn::And(all_finite, hn::Le(hn::Abs(v), largest));
+      }
+      *codes++ = static_cast<std::uint8_t>(byte);
+    }
+    if (i < bits) {
+      unsigned byte = 0;
+      for (std::size_t k = 0; i + k < bits; ++k) {
+        const float v = h[i + k];
+        byte |= static_cast<unsigned>(v >= 0) << k;
+        tail_finite = tail_finite && v >= -std::numeric_limits<float>::max() && v <= std::numeric_limits<float>::max();
+      }
+      *codes++ = static_cast<std::uint8_t>(byte);
+    }
+  }
+  return tail_finite && hn::AllTrue(d, all_finite);
+}
+
+}  // namespace
+}  // namespace bdnn::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bdnn {
+namespace {
+HWY_EXPORT(distances);
+HWY_EXPORT(signs);
+}  // namespace
+
+void hamming_distances(const std::uint8_t* query, const std::uint8_t* codes, std::size_t bytes, std::size_t count,
+                       std::uint16_t* distances) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(distances)(query, codes, bytes, count, distances);
+}
+
+bool pack_signs(const float* h, std::size_t bits, std::size_t count, std::uint8_t* codes) {
+  choose_simd_target();
+  return HWY_DYNAMIC_DISPATCH(signs)(h, bits, count, codes);
+}
+
+}  // namespace bdnn
+#endif  // HWY_ONCE

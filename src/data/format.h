@@ -1,0 +1,114 @@
+// What a file format has to offer: to be recognised, read from front to back, and written.
+//
+// A format is one source file that defines its entry below; formats.cc lists the entries. To add one, write the
+// entry, name it here and in that list, and give it a line in formats_test.cc and docs/formats.md.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "bdnn/vectors.h"
+#include "data/byte_stream.h"
+
+namespace bdnn {
+
+// One pass over the vectors of a file, in order, in bounded memory.
+class VectorReader {
+ public:
+  virtual ~VectorReader() = default;
+
+  const Shape& shape() const { return shape_; }
+
+  // Reads the next `count` vectors, element after element, in this machine's byte order. Reading beyond
+  // shape().count is a bug of the caller; a file that ends early raises Error.
+  virtual void read(std::size_t count, std::byte* out) = 0;
+
+ protected:
+  Shape shape_;
+};
+
+// One pass of writing, for a number of vectors known from the start.
+class VectorWriter {
+ public:
+  virtual ~VectorWriter() = default;
+
+  virtual void write(std::size_t count, const std::byte* vectors) = 0;
+  virtual void finish() = 0;  // after the last vector: puts the file in place
+};
+
+// Where vectors come from: a file, perhaps compressed by gzip, perhaps one named part of it.
+struct Source {
+  std::string path;
+  std::string part;             // dataset or variable name; empty: the format's own choice
+  bool gzip = false;            // the file starts with gzip's signature
+  std::uint64_t size = 0;       // of the content; after decompression where gzip is set
+  std::vector<std::byte> head;  // the first bytes of the content, at most kHeadBytes
+
+  static constexpr std::size_t kHeadBytes = 4096;
+
+  // What to say in messages: the path and, where given, the part.
+  std::string name() const { return part.empty() ? path : path + ":" + part; }
+  bool starts_with(std::string_view signature, std::size_t at = 0) const;
+  std::unique_ptr<ByteStream> open() const;
+};
+
+// What is written where.
+struct Destination {
+  std::string path;
+  Shape shape;
+  std::string part;                       // dataset or variable name where the format has names
+  std::vector<std::int64_t> labels = {};  // one per vector where the format holds them too, else empty
+};
+
+struct Format {
+  std::string_view name;                     // "fvecs"
+  std::string_view summary;                  // one line for people
+  std::vector<std::string_view> extensions;  // ".fvecs"; the first is the usual one
+
+  // Whether the content itself says that it is of this format, whatever the name. Formats without a signature
+  // leave this empty, and are taken by name.
+  bool (*recognise)(const Source&) = nullptr;
+
+  std::unique_ptr<VectorReader> (*open)(const Source&) = nullptr;
+
+  // Null for a format that is only read. Throws Error where it cannot hold such vectors.
+  std::unique_ptr<VectorWriter> (*create)(const Destination&) = nullptr;
+
+  // The element types that create() can store. Others are converted to the first that loses nothing, else
+  // to the first listed.
+  std::vector<Element> stores = {};
+
+  // Labels that the format holds beside the vectors (CIFAR-10); null: labels are read as vectors of dimension 1.
+  std::vector<std::int64_t> (*labels)(const Source&) = nullptr;
+};
+
+extern const Format kFvecs, kIvecs, kBvecs;  // xvecs.cc
+extern const Format kNpy;                    // npy.cc
+extern const Format kIdx;                    // idx.cc
+extern const Format kCifar10;                // cifar10.cc
+extern const Format kHdf5;                   // hdf5.cc
+extern const Format kMat5;                   // mat5.cc
+extern const Format kMat73;                  // hdf5.cc: HDF5 with MATLAB's habits
+extern const Format kCsv;                    // csv.cc
+
+// All formats, in the order in which content is tried.
+std::span<const Format* const> formats();
+
+// Opens the file at `path` ("file" or "file:part") and finds out what it is.
+Source open_source(const std::string& path);
+const Format& format_of(const Source& source);
+
+// By the name of a file to write, ".gz" left aside. An unknown ending raises Error that lists the known ones.
+const Format& format_for_writing(const std::string& path);
+
+std::unique_ptr<VectorReader> open_vectors(const std::string& path);
+
+// Uninitialised memory for vectors, aligned for SIMD; `what` needs it, for the message where it is not to be had.
+std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::string& what);
+
+}  // namespace bdnn

@@ -1,0 +1,422 @@
+// MATLAB's MAT-files of version 5 (save -v6 and -v7). Our own reader, so that a matrix of any size streams in bounded
+// memory, elements keep their type, and every length is checked against the file; the tests hold it against matio.
+//
+// After a header of 128 bytes come elements: a tag (type, length in bytes) and content. A variable is a matrix element
+// made of elements itself (flags, sizes, name, data column after column), or a zlib stream of such an element.
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "base/error.h"
+#include "data/byte_order.h"
+#include "data/column_major.h"
+#include "data/format.h"
+#include "data/named_parts.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::string_view kText = "MATLAB 5.0 MAT-file";
+constexpr std::size_t kHeaderBytes = 128;
+constexpr std::size_t kOrderAt = 126;
+constexpr std::size_t kTagBytes = 8;
+constexpr std::uint32_t kInt8 = 1, kInt32 = 5, kUint32 = 6, kMatrix = 14, kCompressed = 15;  // types of elements
+constexpr std::uint32_t kComplex = 0x800;                                                    // in a matrix's flags
+constexpr std::uint32_t kOpaque = 17;
+
+struct Stored {
+  std::uint32_t type;          // of the data
+  std::uint32_t matlab_class;  // of a matrix of such data
+  Element element;
+};
+constexpr Stored kStored[] = {{7, 7, Element::f32},  {9, 6, Element::f64},   {2, 9, Element::u8},   {1, 8, Element::i8},
+                              {4, 11, Element::u16}, {3, 10, Element::i16},  {6, 13, Element::u32}, {5, 12, Element::i32},
+                              {13, 15, Element::u64}, {12, 14, Element::i64}};
+
+constexpr std::string_view kClassNames[] = {"unknown", "cell",   "struct", "object", "char",   "sparse",
+                                            "double",  "single", "int8",   "uint8",  "int16",  "uint16",
+                                            "int32",   "uint32", "int64",  "uint64", "function", "object"};
+
+std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// The content of one top-level element from front to back, decompressed on the way where needed.
+class Content {
+ public:
+  Content(const InputFile& file, std::uint64_t offset, std::uint64_t length, bool compressed)
+      : file_(file), at_(offset), end_(offset + length), compressed_(compressed) {
+    if (compressed_ && inflateInit(&inflate_) != Z_OK) failure("{}: cannot start to decompress", file_.path());
+  }
+  ~Content() {
+    if (compressed_) inflateEnd(&inflate_);
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  std::uint64_t position() const { return position_; }
+
+  void read(std::span<std::byte> out) {
+    if (read_some(out) < out.size()) failure("{}: ends within a variable; it is truncated or damaged", file_.path());
+  }
+
+  void skip(std::uint64_t bytes) {
+    std::array<std::byte, 4096> sink;
+    for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, sink.size())) {
+      read(std::span(sink).first(std::min<std::uint64_t>(bytes, sink.size())));
+    }
+  }
+
+  // Reads on to the end, where zlib's checksum tells whether what came before is right.
+  void expect_end_within(std::uint64_t bytes) {
+    std::array<std::byte, 4096> sink;
+    while (const std::size_t n = read_some(sink)) {
+      if (n > bytes) failure("{}: a compressed variable is longer than it says", file_.path());
+      bytes -= n;
+    }
+    if (compressed_ && !ended_) failure("{}: ends within a variable; it is truncated or damaged", file_.path());
+  }
+
+ private:
+  std::size_t read_some(std::span<std::byte> out) {
+    const std::size_t n = compressed_ ? inflate_some(out) : copy_some(out);
+    position_ += n;
+    return n;
+  }
+
+  std::size_t copy_some(std::span<std::byte> out) {
+    const std::size_t n = file_.read_some_at(at_, out.first(std::min<std::uint64_t>(out.size(), end_ - at_)));
+    at_ += n;
+    return n;
+  }
+
+  std::size_t inflate_some(std::span<std::byte> out) {
+    constexpr std::size_t kPiece = 1 << 16;
+    inflate_.next_out = reinterpret_cast<Bytef*>(out.data());
+    inflate_.avail_out = static_cast<uInt>(out.size());
+    while (inflate_.avail_out > 0 && !ended_) {
+      if (inflate_.avail_in == 0) {
+        input_.resize(std::min<std::uint64_t>(kPiece, end_ - at_));
+        if (input_.empty()) break;
+        file_.read_at(at_, input_);
+        at_ += input_.size();
+        inflate_.next_in = reinterpret_cast<Bytef*>(input_.data());
+        inflate_.avail_in = static_cast<uInt>(input_.size());
+      }
+      const int code = inflate(&inflate_, Z_NO_FLUSH);
+      ended_ = code == Z_STREAM_END;
+      if (code != Z_OK && !ended_) {
+        failure("{}: a compressed variable is damaged: {}", file_.path(),
+                inflate_.msg != nullptr ? inflate_.msg : "zlib cannot go on");
+      }
+    }
+    return out.size() - inflate_.avail_out;
+  }
+
+  const InputFile& file_;
+  std::uint64_t at_;
+  std::uint64_t end_;
+  bool compressed_;
+  bool ended_ = false;
+  std::uint64_t position_ = 0;
+  z_stream inflate_{};
+  std::vector<std::byte> input_;
+};
+
+// One variable: what it is, and where its data stand.
+struct Variable {
+  NamedPart part;
+  Element element = Element::f64;
+  bool compressed = false;
+  std::uint64_t content = 0;         // in the file, after the tag
+  std::uint64_t content_length = 0;  // there
+  std::uint64_t data = 0;            // in the content, decompressed
+  std::uint64_t data_length = 0;
+  std::uint64_t rest = 0;  // what may follow the data in the content
+};
+
+struct Tag {
+  std::uint32_t type = 0;
+  std::uint32_t length = 0;
+  bool small = false;               // of at most 4 bytes, which stand in the tag itself
+  std::array<std::byte, 4> bytes{};  // then
+};
+
+std::uint32_t word(const std::byte* bytes, bool swap) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes, sizeof value);
+  return swap ? __builtin_bswap32(value) : value;
+}
+
+Tag parse_tag(const std::array<std::byte, kTagBytes>& bytes, bool swap) {
+  Tag tag;
+  const std::uint32_t first = word(bytes.data(), swap);
+  tag.small = first >> 16 != 0;
+  tag.type = tag.small ? first & 0xffff : first;
+  tag.length = tag.small ? first >> 16 : word(bytes.data() + 4, swap);
+  std::memcpy(tag.bytes.data(), bytes.data() + 4, tag.bytes.size());
+  return tag;
+}
+
+// Takes a matrix element apart, never beyond the length that it states.
+class MatrixParser {
+ public:
+  MatrixParser(Content& content, std::uint64_t length, bool swap, const std::string& path)
+      : content_(content), left_(length), swap_(swap), path_(path) {}
+
+  Variable parse() {
+    Variable variable;
+    const auto flags = take(kUint32, 8, "flags");
+    if (flags.size() != 8) failure("{}: a variable has no flags; the file is damaged", path_);
+    const std::uint32_t flag_word = word(flags.data(), swap_);
+    const std::uint32_t matlab_class = flag_word & 0xff;
+    const bool complex = (flag_word & kComplex) != 0;
+    const bool known = matlab_class < std::size(kClassNames);
+    variable.part.kind = fmt::format("{}{}", complex ? "complex " : "", kClassNames[known ? matlab_class : 0]);
+    if (!known || matlab_class == 0 || matlab_class == kOpaque) return variable;  // laid out in some other way
+
+    constexpr std::size_t kMostSizes = 64, kLongestName = 4096;
+    const auto sizes = take(kInt32, kMostSizes * 4, "sizes");
+    for (std::size_t i = 0; i + 4 <= sizes.size(); i += 4) {
+      const auto size = static_cast<std::int32_t>(word(sizes.data() + i, swap_));
+      if (size < 0) failure("{}: a variable has the size {}; the file is damaged", path_, size);
+      variable.part.sizes.push_back(static_cast<std::uint64_t>(size));
+    }
+    const auto name = take(kInt8, kLongestName, "name");
+    variable.part.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+
+    constexpr std::uint32_t kDouble = 6, kUint64 = 15;
+    if (matlab_class < kDouble || matlab_class > kUint64 || complex) return variable;
+    // A variable without a name is MATLAB's own.
+    variable.part.numeric = !variable.part.name.empty() && variable.part.sizes.size() >= 2;
+    parse_data(variable);
+    return variable;
+  }
+
+ private:
+  Tag next_tag() {
+    std::array<std::byte, kTagBytes> bytes;
+    claim(bytes.size());
+    content_.read(bytes);
+    const Tag tag = parse_tag(bytes, swap_);
+    if (tag.small && tag.length > tag.bytes.size()) {
+      failure("{}: a small element says that it is {} bytes long; the file is damaged", path_, tag.length);
+    }
+    return tag;
+  }
+
+  // A small element whole; numbers in it stay in the file's byte order.
+  std::vector<std::byte> take(std::uint32_t type, std::size_t most, std::string_view what) {
+    const Tag tag = next_tag();
+    if (tag.type != type || tag.length > most) {
+      failure("{}: a variable has {} of type {} and {} bytes; the file is damaged", path_, what, tag.type, tag.length);
+    }
+    if (tag.small) return {tag.bytes.begin(), tag.bytes.begin() + tag.length};
+    std::vector<std::byte> bytes(padded(tag.length));
+    claim(bytes.size());
+    content_.read(bytes);
+    bytes.resize(tag.length);
+    return bytes;
+  }
+
+  // MATLAB keeps a matrix of doubles as integers where these are as good: the stored type is the one to have.
+  void parse_data(Variable& variable) {
+    const Tag tag = next_tag();
+    const auto* stored = std::find_if(std::begin(kStored), std::end(kStored),
+                                      [&](const Stored& known) { return known.type == tag.type; });
+    if (stored == std::end(kStored)) {
+      failure("{}: its variable {} holds data of type {}, which is none of MATLAB's numbers", path_,
+              variable.part.name, tag.type);
+    }
+    variable.element = stored->element;
+    variable.part.kind = name_of(stored->element);
+    variable.data_length = tag.length;
+    variable.data = tag.small ? content_.position() - tag.bytes.size() : content_.position();
+    if (!tag.small) claim(tag.length);
+    variable.rest = left_ + kTagBytes;
+    if (checked_bytes(path_, variable.part.sizes, size_of(stored->element)) != tag.length) {
+      failure("{}: its variable {} has {} bytes for {} elements of {}; the file is damaged", path_, variable.part.name,
+              tag.length, fmt::join(variable.part.sizes, " x "), name_of(stored->element));
+    }
+  }
+
+  void claim(std::uint64_t bytes) {
+    if (bytes > left_) failure("{}: a variable is longer than it says; the file is damaged", path_);
+    left_ -= bytes;
+  }
+
+  Content& content_;
+  std::uint64_t left_;
+  bool swap_;
+  const std::string& path_;
+};
+
+std::vector<Variable> variables_of(const InputFile& file, bool swap) {
+  std::vector<Variable> variables;
+  std::array<std::byte, kTagBytes> bytes;
+  for (std::uint64_t at = kHeaderBytes; at < file.size();) {
+    file.read_at(at, bytes);
+    Tag tag = parse_tag(bytes, swap);
+    at += kTagBytes;
+    if (tag.small || (tag.type != kMatrix && tag.type != kCompressed)) {
+      failure("{}: has no variable at byte {} (type {}); the file is damaged", file.path(), at - kTagBytes, tag.type);
+    }
+    if (tag.length > file.size() - at) {
+      failure("{}: is truncated: a variable of {} bytes at byte {} goes beyond its {} bytes", file.path(), tag.length,
+              at, file.size());
+    }
+    const std::uint64_t start = at, length = tag.length;
+    at += length;
+    const bool compressed = tag.type == kCompressed;
+    Content content(file, start, length, compressed);
+    if (compressed) {
+      content.read(bytes);
+      tag = parse_tag(bytes, swap);
+      if (tag.small || tag.type != kMatrix) failure("{}: compresses an element of type {}", file.path(), tag.type);
+    }
+    if (tag.length == 0) continue;  // MATLAB's empty placeholder
+    Variable variable = MatrixParser(content, tag.length, swap, file.path()).parse();
+    variable.compressed = compressed;
+    variable.content = start;
+    variable.content_length = length;
+    if (!variable.part.name.empty()) variables.push_back(std::move(variable));
+  }
+  return variables;
+}
+
+class Mat5Reader final : public VectorReader {
+ public:
+  explicit Mat5Reader(const Source& source) : file_(source.path), swap_(source.starts_with("MI", kOrderAt)) {
+    const auto variables = variables_of(file_, swap_);
+    std::vector<NamedPart> parts;
+    for (const auto& variable : variables) parts.push_back(variable.part);
+    const Variable& chosen = variables[choose_variable(source, parts)];
+    const auto& sizes = chosen.part.sizes;
+    shape_ = {1, sizes[0], chosen.element};
+    for (std::size_t i = 1; i < sizes.size(); ++i) shape_.dimension *= sizes[i];
+    offset_ = chosen.content + chosen.data;
+    if (chosen.compressed) decompress(chosen);
+  }
+
+  void read(std::size_t count, std::byte* out) override {
+    if (shape_.dimension == 0) return;
+    const auto read_at = [this](std::uint64_t at, std::span<std::byte> to) {
+      if (!data_) return file_.read_at(offset_ + at, to);
+      std::memcpy(to.data(), data_->data() + at, to.size());
+    };
+    constexpr std::size_t kBlockBytes = std::size_t{1} << 28;  // bounds the copy that is turned around
+    const std::size_t most = std::max<std::size_t>(1, kBlockBytes / shape_.bytes_per_vector());
+    while (count > 0) {
+      const std::size_t n = std::min(count, most);
+      read_column_major(shape_, next_, n, read_at, out);
+      if (swap_) swap_bytes(size_of(shape_.element), n * shape_.dimension, out);
+      next_ += n;
+      out += n * shape_.bytes_per_vector();
+      count -= n;
+    }
+  }
+
+ private:
+  // Columns stand far apart, so all is needed before the first vector. Memory grows only as data prove to be there.
+  void decompress(const Variable& chosen) {
+    constexpr std::uint64_t kPiece = 1 << 20;
+    Content content(file_, chosen.content, chosen.content_length, true);
+    content.skip(chosen.data);
+    auto& data = data_.emplace();
+    while (data.size() < chosen.data_length) {
+      const std::size_t done = data.size();
+      data.resize(done + std::min(kPiece, chosen.data_length - done));
+      content.read(std::span(data).subspan(done));
+    }
+    content.expect_end_within(chosen.rest);
+  }
+
+  InputFile file_;
+  bool swap_;
+  std::uint64_t offset_ = 0;                    // of the data in the file
+  std::optional<std::vector<std::byte>> data_;  // where they are compressed there
+  std::size_t next_ = 0;
+};
+
+class Mat5Writer final : public VectorWriter {
+ public:
+  explicit Mat5Writer(const Destination& to) : file_(to.path), shape_(to.shape) {
+    require_random_access(to, file_);
+    const std::string name = variable_name(to);
+    const std::uint64_t sizes[] = {shape_.count, shape_.dimension};
+    const std::uint64_t data = checked_bytes(to.path, sizes, size_of(shape_.element));
+    const std::uint64_t inner = 16 + 16 + kTagBytes + padded(name.size()) + kTagBytes + padded(data);
+    constexpr std::uint64_t kMost = INT32_MAX;
+    if (inner > kMost || shape_.count > kMost || shape_.dimension > kMost) {
+      misuse("{}: a variable of {} bytes is over the 2 GB that MATLAB 5 files can hold; write .mat73 or .hdf5", to.path,
+             data);
+    }
+    const auto* stored = std::find_if(std::begin(kStored), std::end(kStored),
+                                      [&](const Stored& known) { return known.element == shape_.element; });
+    if (stored == std::end(kStored)) misuse("{}: MATLAB has no matrices of {}", to.path, name_of(shape_.element));
+
+    std::string header = std::string(kText) + ", written by bdnn";
+    header.resize(kHeaderBytes - 4, ' ');
+    header += std::string("\0\1IM", 4);
+    const auto put = [&header](std::initializer_list<std::uint64_t> words) {
+      for (const std::uint64_t value : words) {
+        for (int shift = 0; shift < 32; shift += 8) header += static_cast<char>(value >> shift & 0xff);
+      }
+    };
+    put({kMatrix, inner});
+    put({kUint32, 8, stored->matlab_class, 0});
+    put({kInt32, 8, shape_.count, shape_.dimension});
+    put({kInt8, name.size()});
+    header += name;
+    header.append(padded(name.size()) - name.size(), '\0');
+    put({stored->type, data});
+    offset_ = header.size();
+    file_.write(header);
+    const std::vector<std::byte> padding(padded(data) - data);
+    file_.write_at(offset_ + data, padding);
+  }
+
+  void write(std::size_t count, const std::byte* vectors) override {
+    const auto to_file = [this](std::uint64_t at, std::span<const std::byte> bytes) {
+      file_.write_at(offset_ + at, bytes);
+    };
+    write_column_major(shape_, next_, count, vectors, to_file);
+    next_ += count;
+  }
+
+  void finish() override { file_.commit(); }
+
+ private:
+  OutputFile file_;
+  Shape shape_;
+  std::uint64_t offset_ = 0;
+  std::size_t next_ = 0;
+};
+
+bool recognise(const Source& source) {
+  return source.starts_with(kText) && (source.starts_with("IM", kOrderAt) || source.starts_with("MI", kOrderAt));
+}
+
+std::unique_ptr<VectorReader> open(const Source& source) {
+  if (!recognise(source)) {
+    failure("{}: does not start as MATLAB's files of version 5 do; save it in MATLAB with -v7 or -v7.3", source.path);
+  }
+  require_random_access(source);
+  return std::make_unique<Mat5Reader>(source);
+}
+
+std::unique_ptr<VectorWriter> create(const Destination& to) { return std::make_unique<Mat5Writer>(to); }
+
+}  // namespace
+
+const Format kMat5 = {"mat",
+                      "MATLAB 5 to 7, a vector per row of a matrix",
+                      {".mat"},
+                      recognise,
+                      open,
+                      create,
+                      {Element::f32, Element::f64, Element::u8, Element::i8, Element::u16, Element::i16, Element::u32,
+                       Element::i32, Element::u64, Element::i64}};
+
+}  // namespace bdnn

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "bdnn/vectors.h"
+
+namespace bdnn {
+
+// What stands before the data of a C-order .npy file of shape (count, dimension). Its length is a multiple of 64.
+std::string npy_header(const Shape& shape);
+
+}  // namespace bdnn

@@ -1,0 +1,64 @@
+#include "data/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "data/format.h"
+
+namespace bdnn {
+
+VectorsSummary summarize_vectors(const std::string& path) {
+  VectorsSummary summary;
+  summary.format = format_of(open_source(path)).name;
+  const auto reader = open_vectors(path);
+  const Shape shape = reader->shape();
+  summary.shape = shape;
+  const std::size_t block = std::max<std::size_t>(1, (std::size_t{4} << 20) / shape.bytes_per_vector());
+  std::vector<std::byte> raw(std::min(block, shape.count) * shape.bytes_per_vector());
+  std::vector<float> values(std::min(block, shape.count) * shape.dimension);
+  std::vector<float> first;
+  std::vector<bool> varies(shape.dimension);
+  float least = std::numeric_limits<float>::infinity();
+  float most = -least;
+  double sum = 0;
+  double norms = 0;
+  for (std::size_t i = 0; i < shape.count; i += block) {
+    const std::size_t n = std::min(block, shape.count - i);
+    reader->read(n, raw.data());
+    to_float(shape.element, raw.data(), n * shape.dimension, values.data());
+    if (i == 0) first.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shape.dimension));
+    for (std::size_t r = 0; r < n; ++r) {
+      const float* vector = values.data() + r * shape.dimension;
+      double square = 0;
+      for (std::size_t c = 0; c < shape.dimension; ++c) {
+        const float value = vector[c];
+        if (value != first[c]) varies[c] = true;
+        if (!std::isfinite(value)) {
+          if (summary.not_finite++ == 0) {
+            summary.first_not_finite_row = i + r;
+            summary.first_not_finite_column = c;
+          }
+          continue;
+        }
+        least = std::min(least, value);
+        most = std::max(most, value);
+        sum += static_cast<double>(value);
+        square += static_cast<double>(value) * static_cast<double>(value);
+      }
+      norms += std::sqrt(square);
+    }
+  }
+  const std::size_t finite = shape.count * shape.dimension - summary.not_finite;
+  if (finite > 0) {
+    summary.least = static_cast<double>(least);
+    summary.most = static_cast<double>(most);
+    summary.mean = sum / static_cast<double>(finite);
+  }
+  summary.mean_norm = norms / static_cast<double>(shape.count);
+  summary.constant_dimensions = static_cast<std::size_t>(std::count(varies.begin(), varies.end(), false));
+  return summary;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,76 @@
+#include "learn/affine.h"
+
+#include "base/error.h"
+#include "hash/encoder.h"
+#include "learn/moments.h"
+#include "linalg/decompose.h"
+
+namespace bdnn {
+
+Network affine_network(const MatrixXd& weight, const VectorXd& centre) {
+  Layer layer;
+  layer.inputs = static_cast<std::size_t>(weight.cols());
+  layer.outputs = static_cast<std::size_t>(weight.rows());
+  layer.weight.resize(layer.inputs * layer.outputs);
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<RowMajor> rounded(layer.weight.data(), weight.rows(), weight.cols());
+  rounded = weight.cast<float>();
+  // From the rounded weights, so that the mean itself lands on zero.
+  const VectorXf bias = (-(rounded.cast<double>() * centre)).cast<float>();
+  layer.bias.assign(bias.begin(), bias.end());
+  return {{std::move(layer)}};
+}
+
+MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads) {
+  const Encoder encoder(network);
+  const std::size_t tile = samples_per_tile(x.dimension());
+  MatrixXf outputs(encoder.bits(), x.size());
+  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
+    const Range range = block_range(block, x.size());
+    Encoder::Scratch scratch;
+    std::vector<float> floats(tile * x.dimension());
+    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
+      const std::size_t n = std::min(tile, range.first + range.count - i);
+      const float* h = encoder.outputs(x.floats(i, n, floats.data()), n, scratch);
+      std::copy_n(h, n * encoder.bits(), outputs.data() + i * encoder.bits());
+    }
+  });
+  return outputs;
+}
+
+PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress) {
+  if (bits > x.dimension()) {
+    misuse(
+        "{} bits were asked for, but the vectors have dimension {}, and each bit takes a direction of its own; ask "
+        "for at most {}, or use lsh",
+        bits, x.dimension(), x.dimension());
+  }
+  if (x.size() <= bits) {
+    misuse("{} vectors vary in at most {} directions, {} bits need more; give more vectors or ask for fewer bits",
+           x.size(), x.size() - 1, bits);
+  }
+  progress.update("mean and covariance", 0, 3);
+  PrincipalDirections result;
+  result.mean = mean_of(x, threads);
+  progress.update("mean and covariance", 1, 3);
+  MatrixXd covariance = covariance_of(x, result.mean, threads);
+  progress.update("mean and covariance", 2, 3);
+  const double total_variance = covariance.trace();
+  const Eigenpairs top = top_eigenpairs(std::move(covariance), bits);
+  progress.update("mean and covariance", 3, 3);
+
+  // Below this share of the total, a variance is what rounding to float leaves of zero.
+  constexpr double kNoise = 1e-9;
+  if (!(total_variance > 0)) {
+    misuse("all {} vectors are the same; there is nothing to learn from them", x.size());
+  }
+  const auto varying = static_cast<std::size_t>((top.values.array() > kNoise * total_variance).count());
+  if (varying < bits) {
+    misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh", varying,
+           bits, varying);
+  }
+  result.directions = top.vectors.transpose();
+  return result;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,24 @@
+// Affine hash functions, h = R V^T (x - mean), and the principal directions that most of them start from.
+#pragma once
+
+#include "base/blocks.h"
+#include "bdnn/model.h"
+#include "linalg/matrix.h"
+
+namespace bdnn {
+
+// The network of one layer that computes W (x - centre).
+Network affine_network(const MatrixXd& weight, const VectorXd& centre);
+
+// The outputs of the network before the sign, for all vectors: bits x m floats.
+MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads);
+
+struct PrincipalDirections {
+  VectorXd mean;
+  MatrixXd directions;  // L x D: the L leading eigenvectors of the covariance, as rows
+};
+
+// Raises Error where the data does not vary in L directions: fewer vectors or dimensions than bits, constant data.
+PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress);
+
+}  // namespace bdnn

@@ -1,0 +1,68 @@
+#include "learn/moments.h"
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "linalg/product.h"
+
+namespace bdnn {
+namespace {
+
+[[noreturn]] void refuse_number(const float* x, std::size_t dimension, const Range& range) {
+  for (std::size_t i = 0; i < range.count * dimension; ++i) {
+    if (std::isfinite(x[i])) continue;
+    failure("the training data has {} in row {}, column {} (counted from 0); every number must be finite", x[i],
+            range.first + i / dimension, i % dimension);
+  }
+  failure("the training data has numbers near row {} that are too large to add up in float; scale them down",
+          range.first);
+}
+
+// Calls f(range, floats) for each cache-sized part of a block.
+template <class F>
+void for_each_tile(const Vectors& x, const Range& block, std::vector<float>& scratch, const F& f) {
+  const std::size_t tile = samples_per_tile(x.dimension());
+  scratch.resize(tile * x.dimension());
+  for (std::size_t i = 0; i < block.count; i += tile) {
+    const Range part{block.first + i, std::min(tile, block.count - i)};
+    f(part, x.floats(part.first, part.count, scratch.data()));
+  }
+}
+
+}  // namespace
+
+VectorXd mean_of(const Vectors& x, Threads& threads) {
+  const auto dimension = static_cast<Eigen::Index>(x.dimension());
+  VectorXd total = VectorXd::Zero(dimension);
+  const VectorXd zero = VectorXd::Zero(dimension);
+  sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, VectorXd& sum) {
+    std::vector<float> scratch;
+    for_each_tile(x, block, scratch, [&](const Range& part, const float* values) {
+      const VectorXf tile_sum = view(values, x.dimension(), part.count).rowwise().sum();
+      if (!tile_sum.allFinite()) refuse_number(values, x.dimension(), part);
+      sum += tile_sum.cast<double>();
+    });
+  });
+  return total / static_cast<double>(x.size());
+}
+
+MatrixXd covariance_of(const Vectors& x, const VectorXd& mean, Threads& threads) {
+  const std::size_t dimension = x.dimension();
+  const auto d = static_cast<Eigen::Index>(dimension);
+  DoubleSum total{MatrixXd::Zero(d, d)};
+  const MatrixXf zero = MatrixXf::Zero(d, d);
+  const VectorXf centre = mean.cast<float>();
+  sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, MatrixXf& sum) {
+    std::vector<float> scratch;
+    MatrixXf centred;
+    for_each_tile(x, block, scratch, [&](const Range& part, const float* values) {
+      centred = view(values, dimension, part.count).colwise() - centre;
+      add_gram_lower(centred.data(), dimension, dimension, part.count, sum.data(), dimension);
+    });
+  });
+  total.value /= static_cast<double>(x.size());
+  return std::move(total.value);
+}
+
+}  // namespace bdnn

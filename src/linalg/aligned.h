@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace bdnn {
+
+// Uninitialised memory on a cache line's border.
+template <class T>
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t size) : data_(static_cast<T*>(::operator new(size * sizeof(T), kAlign))) {}
+
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, kAlign); }
+  };
+  std::unique_ptr<T[], Free> data_;
+};
+
+}  // namespace bdnn

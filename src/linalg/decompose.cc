@@ -1,0 +1,121 @@
+#include "linalg/decompose.h"
+
+#include <cblas.h>
+
+#include <Eigen/QR>
+#include <mutex>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+
+extern "C" {
+void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n, double* a, const int* lda,
+             const double* vl, const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w,
+             double* z, const int* ldz, int* isuppz, double* work, const int* lwork, int* iwork, const int* liwork,
+             int* info);
+void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+             const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
+}
+
+namespace bdnn {
+namespace {
+
+// One thread inside OpenBLAS while this lives: its rounding follows its number of threads.
+class SingleThreadedBlas {
+ public:
+  SingleThreadedBlas() : lock_(mutex()), before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
+  ~SingleThreadedBlas() { openblas_set_num_threads(before_); }
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex instance;
+    return instance;
+  }
+  std::lock_guard<std::mutex> lock_;
+  int before_;
+};
+
+}  // namespace
+
+Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(symmetric.rows());
+  const int first = n - static_cast<int>(k) + 1;
+  const double unused = 0;
+  const double tolerance = 0;
+  int found = 0;
+  VectorXd values(n);
+  MatrixXd vectors(n, k);
+  std::vector<int> support(2 * static_cast<std::size_t>(n));
+  int info = 0;
+  int query = -1;
+  double work_size = 0;
+  int iwork_size = 0;
+  dsyevr_("V", "I", "L", &n, symmetric.data(), &n, &unused, &unused, &first, &n, &tolerance, &found, values.data(),
+          vectors.data(), &n, support.data(), &work_size, &query, &iwork_size, &query, &info);
+  const int lwork = static_cast<int>(work_size);
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_size));
+  dsyevr_("V", "I", "L", &n, symmetric.data(), &n, &unused, &unused, &first, &n, &tolerance, &found, values.data(),
+          vectors.data(), &n, support.data(), work.data(), &lwork, iwork.data(), &iwork_size, &info);
+  if (info != 0 || found != static_cast<int>(k)) {
+    failure("LAPACK found {} of {} eigenvectors of a {} x {} matrix (dsyevr: {})", found, k, n, n, info);
+  }
+  Eigenpairs pairs;  // dsyevr has them in ascending order
+  pairs.values = values.head(static_cast<Eigen::Index>(k)).reverse();
+  pairs.vectors = vectors.rowwise().reverse();
+  for (auto column : pairs.vectors.colwise()) {
+    Eigen::Index largest = 0;
+    column.cwiseAbs().maxCoeff(&largest);
+    if (column[largest] < 0) column = -column;
+  }
+  return pairs;
+}
+
+MatrixXd closest_rotation(MatrixXd c) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(c.rows());
+  VectorXd singular(n);
+  MatrixXd u(n, n);
+  MatrixXd vt(n, n);
+  std::vector<int> iwork(8 * static_cast<std::size_t>(n));
+  int info = 0;
+  int lwork = -1;
+  double work_size = 0;
+  dgesdd_("A", &n, &n, c.data(), &n, singular.data(), u.data(), &n, vt.data(), &n, &work_size, &lwork, iwork.data(),
+          &info);
+  lwork = static_cast<int>(work_size);
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  dgesdd_("A", &n, &n, c.data(), &n, singular.data(), u.data(), &n, vt.data(), &n, work.data(), &lwork, iwork.data(),
+          &info);
+  if (info != 0) failure("LAPACK found no singular values of a {} x {} matrix (dgesdd: {})", n, n, info);
+  return u * vt;
+}
+
+MatrixXd random_rotation(std::size_t size, Random& random) {
+  const auto n = static_cast<Eigen::Index>(size);
+  MatrixXd gaussian(n, n);
+  for (double& entry : gaussian.reshaped()) entry = random.normal();
+  const Eigen::HouseholderQR<MatrixXd> qr(gaussian);
+  MatrixXd rotation = qr.householderQ();
+  // With R's diagonal positive the distribution is uniform; Householder leaves its signs to chance.
+  for (Eigen::Index i = 0; i < n; ++i) {
+    if (qr.matrixQR()(i, i) < 0) rotation.col(i) = -rotation.col(i);
+  }
+  return rotation;
+}
+
+std::string lapack_name() {
+  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ... SkylakeX MAX_THREADS=64": the first two words and the kernel.
+  std::istringstream config(openblas_get_config());
+  std::string name;
+  std::string number;
+  config >> name >> number;
+  return fmt::format("{} {}, kernel {}", name, number, openblas_get_corename());
+}
+
+}  // namespace bdnn

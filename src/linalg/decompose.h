@@ -1,0 +1,28 @@
+// Decompositions of small dense matrices, by LAPACK.
+#pragma once
+
+#include <string>
+
+#include "linalg/matrix.h"
+
+namespace bdnn {
+
+// The k largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors as columns. Only the lower
+// triangle is read. The sign of an eigenvector is arbitrary; here its entry of largest magnitude is positive.
+struct Eigenpairs {
+  VectorXd values;
+  MatrixXd vectors;
+};
+Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k);
+
+// The orthogonal matrix Q that maximises trace(Q^T C), which is the closest one to C: U V^T where C = U S V^T.
+MatrixXd closest_rotation(MatrixXd c);
+
+// The orthogonal factor of a Gaussian matrix: uniform over all rotations (and reflections).
+class Random;
+MatrixXd random_rotation(std::size_t size, Random& random);
+
+// "OpenBLAS 0.3.21, kernel SkylakeX"
+std::string lapack_name();
+
+}  // namespace bdnn

@@ -1,0 +1,29 @@
+#include "methods/lsh/lsh.h"
+
+#include "base/random.h"
+#include "learn/affine.h"
+#include "learn/moments.h"
+
+namespace bdnn {
+
+HashFunction train_lsh(const TrainingTask& task, const LshOptions& options) {
+  Random random(task.seed);
+  MatrixXd w(task.bits, task.x.dimension());
+  // Row by row, so that the first bits are the same for every length.
+  for (auto row : w.rowwise()) {
+    for (double& entry : row) entry = random.normal();
+  }
+  VectorXd mean = mean_of(task.x, task.threads);  // also finds numbers that are not finite
+  if (!options.centre) mean.setZero();
+  return affine_network(w, mean);
+}
+
+Method lsh_method() {
+  return make_method<LshOptions>(
+      "lsh", "random hyperplanes through the data's mean",
+      "Charikar, Similarity estimation techniques from rounding algorithms, STOC 2002",
+      {flag_option("centre", "hyperplanes through the data's mean, else through the origin", &LshOptions::centre)},
+      train_lsh);
+}
+
+}  // namespace bdnn

@@ -1,0 +1,31 @@
+#include "methods/pca/pca.h"
+
+#include "base/random.h"
+#include "learn/affine.h"
+#include "linalg/decompose.h"
+
+namespace bdnn {
+
+HashFunction train_pca(const TrainingTask& task, const PcaOptions&) {
+  const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
+  return affine_network(pca.directions, pca.mean);
+}
+
+HashFunction train_pca_rr(const TrainingTask& task, const PcaOptions&) {
+  const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
+  Random random(task.seed);
+  return affine_network(random_rotation(task.bits, random) * pca.directions, pca.mean);
+}
+
+Method pca_method() {
+  return make_method<PcaOptions>(
+      "pca", "signs of the leading principal components",
+      "Wang, Kumar and Chang, Semi-supervised hashing for scalable image retrieval, CVPR 2010", {}, train_pca);
+}
+
+Method pca_rr_method() {
+  return make_method<PcaOptions>("pca-rr", "signs of randomly rotated principal components",
+                                 "Gong and Lazebnik, Iterative quantization, CVPR 2011", {}, train_pca_rr);
+}
+
+}  // namespace bdnn
