@@ -13,12 +13,12 @@
 namespace bdnn {
 
 struct TrainOptions {
-  std::string method = "itq";              // a name of methods()
-  std::size_t bits = 32;                   // the length of the codes, 1 to 4,096
-  std::uint64_t seed = 1;                  // of everything random; the same seed gives the same model, bit for bit
-  int threads = 0;                         // 0: one per core. The model does not depend on it
-  std::map<std::string, std::string> set;  // the method's own options, by name
-  std::string data_name;                   // what to call the data in the model's record
+  std::string method = "itq";                   // a name of methods()
+  std::size_t bits = 32;                        // the length of the codes, 1 to 4,096
+  std::uint64_t seed = 1;                       // of everything random; the same seed gives the same model, bit for bit
+  int threads = 0;                              // 0: one per core. The model does not depend on it
+  std::map<std::string, std::string> set = {};  // the method's own options, by name
+  std::string data_name = {};                   // what to call the data in the model's record
 };
 
 // Learns a hash function from the vectors. An unknown method, option or value raises Error with the right ones.

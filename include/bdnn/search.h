@@ -18,9 +18,9 @@ struct Neighbour {
 };
 
 struct SearchOptions {
-  std::size_t k = 10;                 // the k nearest ...
-  std::optional<std::size_t> radius;  // ... or, where set, all within this distance, the distance itself included
-  int threads = 0;                    // 0: one per core. Results do not depend on it
+  std::size_t k = 10;                      // the k nearest ...
+  std::optional<std::size_t> radius = {};  // ... or, where set, all within this distance, the distance itself included
+  int threads = 0;                         // 0: one per core. Results do not depend on it
 };
 
 // The neighbours of each query, by ascending distance, then ascending id. There are fewer than k where the database

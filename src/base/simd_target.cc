@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/simd.h"
 
 namespace bdnn {
 namespace {

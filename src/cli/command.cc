@@ -1,10 +1,10 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 
 namespace bdnn::cli {
 namespace {
@@ -73,9 +73,35 @@ Stopwatch::Stopwatch() : start_(now()) {}
 double Stopwatch::seconds() const { return now() - start_; }
 
 std::size_t peak_memory() {
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage(): its maximum includes what the process was before it became this program.
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    std::size_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+    const std::size_t length = byte(i) < 0x80       ? 1
+                               : byte(i) >> 5 == 6  ? 2
+                               : byte(i) >> 4 == 14 ? 3
+                               : byte(i) >> 3 == 30 ? 4
+                                                    : 0;
+    bool valid = length > 0 && i + length <= text.size() && (length > 1 || (byte(i) >= 0x20 && byte(i) != 0x7f));
+    for (std::size_t k = 1; valid && k < length; ++k) valid = byte(i + k) >> 6 == 2;
+    if (valid) {
+      out.append(text.substr(i, length));
+      i += length;
+    } else {
+      out += fmt::format("\\x{:02x}", byte(i++));
+    }
+  }
+  return out;
 }
 
 std::string with_commas(std::uint64_t n) {

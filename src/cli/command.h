@@ -38,6 +38,9 @@ class Stopwatch {
 // The largest resident memory of this process so far, in bytes.
 std::size_t peak_memory();
 
+// With what a terminal would take for commands, or could not show, as \xNN: messages quote names and file contents.
+std::string printable(std::string_view text);
+
 // 60000 -> "60,000"
 std::string with_commas(std::uint64_t n);
 

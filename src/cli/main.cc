@@ -38,7 +38,7 @@ int run(int argc, char** argv) {
     return chosen.empty() ? std::string("bdnn") : "bdnn " + chosen.front()->get_name();
   };
   const auto complain = [&](const char* what, int status) {
-    fmt::print(stderr, "{}: {}\n", verb_name(), what);
+    fmt::print(stderr, "{}: {}\n", verb_name(), bdnn::cli::printable(what));
     return status;
   };
   try {

@@ -45,10 +45,12 @@ class OwnWriter final : public CodesWriter {
   OwnWriter(const std::string& path, std::size_t bits, std::size_t count, const CodesOrigin& origin) : file_(path) {
     if (!file_.seekable()) misuse("{}: .codes cannot be written to a pipe; name a file, or write .npy", path);
     metadata_ = nlohmann::json{{"model", origin.model}, {"method", origin.method}}.dump();
+    // Blanks after the JSON bring the codes to the start of a page, under the header's checksum too.
+    metadata_.resize((sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage - sizeof header_, ' ');
     header_.bits = static_cast<std::uint32_t>(bits);
     header_.count = count;
     header_.metadata_bytes = metadata_.size();
-    header_.payload_offset = (sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage;
+    header_.payload_offset = sizeof header_ + metadata_.size();
     // The header is written last, when the checksum is known.
     file_.write(std::string(header_.payload_offset, '\0'));
   }
@@ -106,7 +108,7 @@ CodesHeader parse_header(const InputFile& file) {
   }
   // From here on the header is what a program wrote; a hostile one may still lie.
   std::uint64_t payload = 0;
-  if (raw.bits < 1 || raw.bits > kMaxBits || raw.payload_offset < sizeof raw + raw.metadata_bytes ||
+  if (raw.bits < 1 || raw.bits > kMaxBits || raw.payload_offset != sizeof raw + raw.metadata_bytes ||
       raw.payload_offset % 64 != 0 || __builtin_mul_overflow(raw.count, (raw.bits + 7) / 8, &payload)) {
     failure("{}: is damaged: {} codes of {} bits at byte {} are impossible", file.path(), raw.count, raw.bits,
             raw.payload_offset);

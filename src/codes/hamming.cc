@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/simd.h"
 #include "base/simd_target.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -73,16 +72,11 @@ HWY_INLINE void distances_one_by_one(const std::uint8_t* query, const std::uint8
 void distances(const std::uint8_t* query, const std::uint8_t* codes, std::size_t bytes, std::size_t count,
                std::uint16_t* out) {
   switch (bytes) {
-    case 1:
-      return distances_by_lane<std::uint8_t>(query, codes, count, out);
-    case 2:
-      return distances_by_lane<std::uint16_t>(query, codes, count, out);
-    case 4:
-      return distances_by_lane<std::uint32_t>(query, codes, count, out);
-    case 8:
-      return distances_by_lane<std::uint64_t>(query, codes, count, out);
-    default:
-      return distances_one_by_one(query, codes, bytes, count, out);
+    case 1: return distances_by_lane<std::uint8_t>(query, codes, count, out);
+    case 2: return distances_by_lane<std::uint16_t>(query, codes, count, out);
+    case 4: return distances_by_lane<std::uint32_t>(query, codes, count, out);
+    case 8: return distances_by_lane<std::uint64_t>(query, codes, count, out);
+    default: return distances_one_by_one(query, codes, bytes, count, out);
   }
 }
 

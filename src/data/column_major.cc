@@ -28,16 +28,11 @@ void transpose(std::size_t rows, std::size_t columns, const std::byte* in, std::
 
 void transpose_elements(std::size_t size, std::size_t rows, std::size_t columns, const std::byte* in, std::byte* out) {
   switch (size) {
-    case 1:
-      return transpose<1>(rows, columns, in, out);
-    case 2:
-      return transpose<2>(rows, columns, in, out);
-    case 4:
-      return transpose<4>(rows, columns, in, out);
-    case 8:
-      return transpose<8>(rows, columns, in, out);
-    default:
-      failure("elements of {} bytes cannot be transposed", size);
+    case 1: return transpose<1>(rows, columns, in, out);
+    case 2: return transpose<2>(rows, columns, in, out);
+    case 4: return transpose<4>(rows, columns, in, out);
+    case 8: return transpose<8>(rows, columns, in, out);
+    default: failure("elements of {} bytes cannot be transposed", size);
   }
 }
 

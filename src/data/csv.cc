@@ -25,8 +25,9 @@ class Lines {
   std::optional<std::string_view> next() {
     std::size_t searched = begin_;
     for (;;) {
-      const void* end = searched == buffer_.size() ? nullptr
-                                                   : std::memchr(buffer_.data() + searched, '\n', buffer_.size() - searched);
+      const void* end = searched == buffer_.size()
+                            ? nullptr
+                            : std::memchr(buffer_.data() + searched, '\n', buffer_.size() - searched);
       if (end != nullptr) {
         const auto at = static_cast<std::size_t>(static_cast<const char*>(end) - buffer_.data());
         return take(at, at + 1);
@@ -164,7 +165,8 @@ class Rows {
     if (token.empty()) failure("{}: line {} has nothing in column {}", name_, lines_.number(), column);
     constexpr std::size_t kShown = 40;
     std::string shown(token.substr(0, kShown));
-    std::replace_if(shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+    std::replace_if(
+        shown.begin(), shown.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
     failure("{}: line {}, column {}: '{}{}' is {}", name_, lines_.number(), column, shown,
             token.size() > kShown ? "..." : "",
             why == Parsed::out_of_range ? "too large for a 32-bit float" : "not a number");

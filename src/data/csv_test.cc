@@ -5,7 +5,7 @@
 
 #include "data/format_testing.h"
 
-namespace bdnn::testing {
+namespace bdnn::format_testing {
 namespace {
 
 class Csv : public ::testing::Test {
@@ -34,7 +34,9 @@ TEST_F(Csv, ReadsEverySeparator) {
   const Integers expected = {1, -2, 3, 4, 5, 6};
   for (const char* text :
        {"1,-2,3\n4,5,6\n", "1\t-2\t3\n4\t5\t6\n", "1;-2;3\n4;5;6", "1 -2  3\n 4 5 6 \n", "1, -2 ,3\r\n4,+5,6\r\n",
-        "1,-2,3\n4,5,6\n\n  \n\r\n", "# from somewhere\n#\n\n1,-2,3\n4,5,6\n", "\xef\xbb\xbf" "1,-2,3\n4,5,6\n",
+        "1,-2,3\n4,5,6\n\n  \n\r\n", "# from somewhere\n#\n\n1,-2,3\n4,5,6\n",
+        "\xef\xbb\xbf"
+        "1,-2,3\n4,5,6\n",
         "\xef\xbb\xbf# note\nx,y,z\n1,-2,3\n4,5,6\n", "a b c\n1 -2 3\n4 5 6\n", "\"x, or\",y,z,w\n1,-2,3\n4,5,6\n"}) {
     SCOPED_TRACE(text);
     spill(path_, text);
@@ -163,9 +165,9 @@ TEST_F(Csv, RefusesToCompress) {
 TEST_F(Csv, NoticesAFileThatChanges) {
   spill(path_, "1,2\n3,4\n");
   const auto reader = open_vectors(path_);
-  spill(path_, "1,2\n");
+  std::filesystem::resize_file(path_, 4);
   EXPECT_HAS(error_of([&] { read_vectors(*reader); }), "changed while it was read");
 }
 
 }  // namespace
-}  // namespace bdnn::testing
+}  // namespace bdnn::format_testing

@@ -53,28 +53,17 @@ struct Type {
 template <class F>
 decltype(auto) visit_element(Element element, F&& f) {
   switch (element) {
-    case Element::f16:
-      return f(Type<Half>{});
-    case Element::f32:
-      return f(Type<float>{});
-    case Element::f64:
-      return f(Type<double>{});
-    case Element::u8:
-      return f(Type<std::uint8_t>{});
-    case Element::i8:
-      return f(Type<std::int8_t>{});
-    case Element::u16:
-      return f(Type<std::uint16_t>{});
-    case Element::i16:
-      return f(Type<std::int16_t>{});
-    case Element::u32:
-      return f(Type<std::uint32_t>{});
-    case Element::i32:
-      return f(Type<std::int32_t>{});
-    case Element::u64:
-      return f(Type<std::uint64_t>{});
-    case Element::i64:
-      return f(Type<std::int64_t>{});
+    case Element::f16: return f(Type<Half>{});
+    case Element::f32: return f(Type<float>{});
+    case Element::f64: return f(Type<double>{});
+    case Element::u8: return f(Type<std::uint8_t>{});
+    case Element::i8: return f(Type<std::int8_t>{});
+    case Element::u16: return f(Type<std::uint16_t>{});
+    case Element::i16: return f(Type<std::int16_t>{});
+    case Element::u32: return f(Type<std::uint32_t>{});
+    case Element::i32: return f(Type<std::int32_t>{});
+    case Element::u64: return f(Type<std::uint64_t>{});
+    case Element::i64: return f(Type<std::int64_t>{});
   }
   failure("an element type of number {} is not known", static_cast<int>(element));
 }

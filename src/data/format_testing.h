@@ -17,7 +17,7 @@
 #include "data/element.h"
 #include "data/format.h"
 
-namespace bdnn::testing {
+namespace bdnn::format_testing {
 
 using Bytes = std::vector<std::byte>;
 
@@ -108,7 +108,8 @@ inline Bytes slurp(const std::string& path) {
 }
 
 inline void spill(const std::string& path, std::span<const std::byte> bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::filesystem::remove(path);  // to truncate and rewrite makes ext4 wait for the disk
+  std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   ASSERT_TRUE(file.good());
 }
@@ -174,4 +175,4 @@ inline void expect_truncations_are_noticed(const std::string& path, const std::s
   EXPECT_GE(noticed, tried * 9 / 10);
 }
 
-}  // namespace bdnn::testing
+}  // namespace bdnn::format_testing

@@ -55,8 +55,8 @@ Table choose_dataset(hid_t file, const Source& source) {
 
 // What MATLAB says that a dataset is; files by others may say nothing.
 bool is_matlab_matrix(const std::string& matlab_class) {
-  for (const std::string_view name : {"", "double", "single", "logical", "int8", "uint8", "int16", "uint16", "int32",
-                                      "uint32", "int64", "uint64"}) {
+  for (const std::string_view name :
+       {"", "double", "single", "logical", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}) {
     if (matlab_class == name) return true;
   }
   return false;

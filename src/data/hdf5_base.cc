@@ -189,8 +189,7 @@ Id MemoryFile::access() {
   callbacks.udata = this;
   constexpr std::size_t kGrowth = 4096;
   Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  if (H5Pset_fapl_core(access.get(), kGrowth, false) < 0 ||
-      H5Pset_file_image_callbacks(access.get(), &callbacks) < 0) {
+  if (H5Pset_fapl_core(access.get(), kGrowth, false) < 0 || H5Pset_file_image_callbacks(access.get(), &callbacks) < 0) {
     failure("the HDF5 library cannot make a file in memory: {}", reason());
   }
   return access;

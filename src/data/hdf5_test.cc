@@ -1,93 +1,20 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
-#include <matio.h>
 #include <sys/resource.h>
 
 #include <csignal>
-#include <numeric>
 
-#include "data/format_testing.h"
+#include "data/hdf5_testing.h"
 
-namespace bdnn::testing {
+namespace bdnn::format_testing {
 namespace {
-
-// A file made with the library alone, as other programs make it.
-class RawFile {
- public:
-  explicit RawFile(const std::string& path, hsize_t user_block = 0) {
-    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
-    H5Pset_userblock(creation, user_block);
-    file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, H5P_DEFAULT);
-    H5Pclose(creation);
-  }
-  ~RawFile() { H5Fclose(file_); }
-  RawFile(const RawFile&) = delete;
-  RawFile& operator=(const RawFile&) = delete;
-
-  void add(const char* name, hid_t file_type, hid_t memory_type, const std::vector<hsize_t>& dims, const void* data,
-           const std::vector<hsize_t>& chunk = {}, const char* matlab_class = nullptr) {
-    const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (!chunk.empty()) {
-      H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
-      H5Pset_shuffle(creation);
-      H5Pset_deflate(creation, 6);
-    }
-    const hid_t link = H5Pcreate(H5P_LINK_CREATE);
-    H5Pset_create_intermediate_group(link, 1);
-    const hid_t dataset = H5Dcreate2(file_, name, file_type, space, link, creation, H5P_DEFAULT);
-    ASSERT_GE(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), 0);
-    if (matlab_class != nullptr) {
-      const hid_t text = H5Tcopy(H5T_C_S1);
-      H5Tset_size(text, std::strlen(matlab_class));
-      const hid_t scalar = H5Screate(H5S_SCALAR);
-      const hid_t attribute = H5Acreate2(dataset, "MATLAB_class", text, scalar, H5P_DEFAULT, H5P_DEFAULT);
-      H5Awrite(attribute, text, matlab_class);
-      H5Aclose(attribute);
-      H5Sclose(scalar);
-      H5Tclose(text);
-    }
-    H5Dclose(dataset);
-    H5Pclose(link);
-    H5Pclose(creation);
-    H5Sclose(space);
-  }
-  void add_floats(const char* name, const std::vector<hsize_t>& dims, const std::vector<float>& values) {
-    add(name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, dims, values.data());
-  }
-
-  hid_t get() const { return file_; }
-
- private:
-  hid_t file_ = -1;
-};
-
-std::vector<float> ramp(std::size_t n, float first = 0.5F) {
-  std::vector<float> values(n);
-  std::iota(values.begin(), values.end(), first);
-  return values;
-}
-
-std::vector<float> floats_in(const std::string& path, std::size_t piece = SIZE_MAX) {
-  const auto reader = open_vectors(path);
-  EXPECT_EQ(reader->shape().element, Element::f32);
-  return values_of_bytes<float>(read_vectors(*reader, piece));
-}
 
 class Hdf5 : public ::testing::Test {
  protected:
   TemporaryDirectory directory_;
   std::string path_ = directory_ / "a.hdf5";
 };
-class Mat73 : public Hdf5 {
- protected:
-  // As MATLAB names its files.
-  std::string mat_ = directory_ / "a.mat";
-};
-
 TEST_F(Hdf5, RoundTrips) { expect_round_trips(kHdf5, path_); }
-
-TEST_F(Mat73, RoundTrips) { expect_round_trips(kMat73, mat_); }
 
 TEST_F(Hdf5, ReadsAnnBenchmarksChunkedCompressedBigEndian) {
   const auto train = ramp(300 * 20), test = ramp(10 * 20, -7), distances = ramp(10 * 5, 1000);
@@ -129,6 +56,26 @@ TEST_F(Hdf5, ReadsEveryTypeOfEitherByteOrder) {
     to_float(element, read_vectors(*reader).data(), 12, floats.data());
     EXPECT_EQ(floats, ramp(12, 100));
   }
+}
+
+// Chunks larger than the library's own cache.
+TEST_F(Hdf5, ReadsLargeChunks) {
+  const auto values = ramp(4000 * 100);
+  RawFile(path_).add("x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {4000, 100}, values.data(), {3000, 60});
+  EXPECT_EQ(floats_in(path_, 7), values);
+}
+
+TEST_F(Hdf5, ReadsBooleansOfH5py) {
+  const hid_t boolean = H5Tenum_create(H5T_NATIVE_INT8);
+  const std::int8_t no = 0, yes = 1;
+  H5Tenum_insert(boolean, "FALSE", &no);
+  H5Tenum_insert(boolean, "TRUE", &yes);
+  const std::vector<std::int8_t> values = {1, 0, 0, 1, 1, 1};
+  RawFile(path_).add("x", boolean, boolean, {3, 2}, values.data());
+  H5Tclose(boolean);
+  const auto reader = open_vectors(path_);
+  EXPECT_TRUE(reader->shape() == (Shape{2, 3, Element::i8}));
+  EXPECT_EQ(values_of_bytes<std::int8_t>(read_vectors(*reader)), values);
 }
 
 TEST_F(Hdf5, ReadsBigEndianHalves) {
@@ -201,8 +148,7 @@ TEST_F(Hdf5, RefusesSizesThatOverflow) {
     const hsize_t dims[] = {hsize_t{1} << 40, hsize_t{1} << 40}, chunk[] = {16, 16};
     const hid_t space = H5Screate_simple(2, dims, nullptr), creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 2, chunk);
-    const hid_t dataset =
-        H5Dcreate2(file.get(), "train", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t dataset = H5Dcreate2(file.get(), "train", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     ASSERT_GE(dataset, 0);
     H5Dclose(dataset);
     H5Pclose(creation);
@@ -226,6 +172,21 @@ TEST_F(Hdf5, WritesNamedDatasets) {
   EXPECT_EQ(read_vectors(*open_vectors(path_ + ":a/b")), bytes);
   EXPECT_HAS(error_of([&] { kHdf5.create({path_, {3, 2, Element::f32}, "."}); }), path_ + ": cannot write");
   EXPECT_EQ(read_vectors(*open_vectors(path_ + ":a/b")), bytes) << "a failed write touched the old file";
+}
+
+// Only the layout of a file may cost memory, however deep its groups are, never its vectors.
+TEST_F(Hdf5, LaysOutHugeFilesInLittleMemory) {
+  const Shape huge{4096, std::size_t{1} << 30, Element::f32};
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  kHdf5.create({path_, huge, "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z"});
+  kMat73.create({path_, huge, ""});
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);
+  const Shape shape{1000, 300, Element::f64};
+  const Bytes bytes = sample(shape);
+  write_vectors(kHdf5, {path_, shape, "a/b/c/d/e/f/g/h"}, bytes, 100);
+  EXPECT_EQ(read_vectors(*open_vectors(path_)), bytes);
 }
 
 // Stands in for a full disk: writes beyond the limit fail. HDF5 would crash at exit if it were to notice.
@@ -279,97 +240,5 @@ TEST_F(Hdf5, NoticesTruncation) {
   expect_truncations_are_noticed(path_, directory_ / "cut.hdf5", bytes_of_values(values), 200);
 }
 
-TEST_F(Mat73, MatioReadsWhatWeWrite) {
-  const Shape shape{3, 5, Element::i16};
-  const Bytes bytes = sample(shape);
-  write_vectors(kMat73, {mat_, shape, "points"}, bytes, 2);
-  mat_t* file = Mat_Open(mat_.c_str(), MAT_ACC_RDONLY);
-  ASSERT_NE(file, nullptr);
-  EXPECT_EQ(Mat_GetVersion(file), MAT_FT_MAT73);
-  matvar_t* variable = Mat_VarRead(file, "points");
-  ASSERT_NE(variable, nullptr);
-  EXPECT_EQ(variable->class_type, MAT_C_INT16);
-  ASSERT_EQ(variable->rank, 2);
-  EXPECT_EQ(variable->dims[0], 5U);
-  EXPECT_EQ(variable->dims[1], 3U);
-  const auto expected = values_of_bytes<std::int16_t>(bytes);
-  for (std::size_t row = 0; row < 5; ++row) {
-    for (std::size_t column = 0; column < 3; ++column) {
-      EXPECT_EQ(static_cast<const std::int16_t*>(variable->data)[column * 5 + row], expected[row * 3 + column]);
-    }
-  }
-  Mat_VarFree(variable);
-  Mat_Close(file);
-}
-
-TEST_F(Mat73, ReadsWhatMatioWrites) {
-  for (const matio_compression compression : {MAT_COMPRESSION_NONE, MAT_COMPRESSION_ZLIB}) {
-    mat_t* file = Mat_CreateVer(mat_.c_str(), nullptr, MAT_FT_MAT73);
-    ASSERT_NE(file, nullptr);
-    std::size_t dims[] = {70, 3}, deep[] = {2, 3, 4};
-    auto columns = ramp(70 * 3);
-    const auto add = [&](const char* name, matio_classes kind, matio_types type, int rank, std::size_t* sizes,
-                         void* data, int options = 0) {
-      matvar_t* variable = Mat_VarCreate(name, kind, type, rank, sizes, data, options);
-      ASSERT_EQ(Mat_VarWrite(file, variable, compression), 0) << name;
-      Mat_VarFree(variable);
-    };
-    char text[] = "some text";
-    std::size_t text_dims[] = {1, 9};
-    mat_complex_split_t complex = {columns.data(), columns.data()};
-    add("feat", MAT_C_SINGLE, MAT_T_SINGLE, 2, dims, columns.data());
-    add("note", MAT_C_CHAR, MAT_T_UINT8, 2, text_dims, text);
-    add("wave", MAT_C_SINGLE, MAT_T_SINGLE, 2, dims, &complex, MAT_F_COMPLEX);
-    add("deep", MAT_C_SINGLE, MAT_T_SINGLE, 3, deep, columns.data());
-    const char* fields[] = {"a"};
-    std::size_t one[] = {1, 1};
-    matvar_t* structure = Mat_VarCreateStruct("record", 2, one, fields, 1);
-    ASSERT_EQ(Mat_VarWrite(file, structure, compression), 0);
-    Mat_VarFree(structure);
-    Mat_Close(file);
-
-    const Source source = open_source(mat_);
-    ASSERT_EQ(&format_of(source), &kMat73);
-    const auto reader = open_vectors(mat_);  // of the 2-D ones, only feat can be read
-    EXPECT_TRUE(reader->shape() == (Shape{3, 70, Element::f32}));
-    const auto rows = values_of_bytes<float>(read_vectors(*reader, 7));
-    for (std::size_t i = 0; i < 70; ++i) {
-      for (std::size_t d = 0; d < 3; ++d) ASSERT_EQ(rows[i * 3 + d], columns[d * 70 + i]);
-    }
-    const auto flat = open_vectors(mat_ + ":deep");
-    EXPECT_TRUE(flat->shape() == (Shape{12, 2, Element::f32}));
-    const auto flat_rows = values_of_bytes<float>(read_vectors(*flat));
-    for (std::size_t j = 0; j < 12; ++j) EXPECT_EQ(flat_rows[12 + j], columns[2 * j + 1]);
-    EXPECT_HAS(open_error(mat_ + ":note"), mat_ + ":note: is of type char");
-    EXPECT_HAS(open_error(mat_ + ":wave"), mat_ + ":wave: is of type complex");
-    EXPECT_HAS(open_error(mat_ + ":record"), mat_ + ":record: is of type struct");
-    EXPECT_HAS(open_error(mat_ + ":nil"), "deep (2 x 3 x 4 f32), feat (70 x 3 f32)");
-  }
-}
-
-TEST_F(Mat73, ChoosesUsualNames) {
-  const auto values = ramp(6);
-  const auto make = [&](const std::vector<const char*>& names) {
-    {
-      RawFile file(mat_, 512);
-      for (const char* name : names) {
-        file.add(name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {3, 2}, values.data(), {}, "single");
-      }
-    }
-    std::fstream(mat_, std::ios::in | std::ios::out | std::ios::binary) << "MATLAB 7.3 MAT-file, by a test";
-  };
-  make({"X", "Y"});
-  EXPECT_EQ(floats_in(mat_), (std::vector<float>{0.5, 2.5, 4.5, 1.5, 3.5, 5.5}));
-  make({"X", "data", "labels"});
-  EXPECT_HAS(open_error(mat_), "X (2 x 3 f32), data (2 x 3 f32), labels (2 x 3 f32)");
-}
-
-TEST_F(Mat73, RefusesNamesThatMatlabCannotHold) {
-  for (const char* name : {"1x", "a b", "a/b", "_x"}) {
-    EXPECT_HAS(error_of([&] { kMat73.create({mat_, {3, 2, Element::f32}, name}); }), "cannot name a MATLAB variable");
-  }
-  EXPECT_EQ(directory_.files(), 0U);
-}
-
 }  // namespace
-}  // namespace bdnn::testing
+}  // namespace bdnn::format_testing

@@ -3,8 +3,6 @@
 //
 // After a header of 128 bytes come elements: a tag (type, length in bytes) and content. A variable is a matrix element
 // made of elements itself (flags, sizes, name, data column after column), or a zlib stream of such an element.
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,6 +12,7 @@
 #include "data/byte_order.h"
 #include "data/column_major.h"
 #include "data/format.h"
+#include "data/mat5_content.h"
 #include "data/named_parts.h"
 
 namespace bdnn {
@@ -32,97 +31,16 @@ struct Stored {
   std::uint32_t matlab_class;  // of a matrix of such data
   Element element;
 };
-constexpr Stored kStored[] = {{7, 7, Element::f32},  {9, 6, Element::f64},   {2, 9, Element::u8},   {1, 8, Element::i8},
-                              {4, 11, Element::u16}, {3, 10, Element::i16},  {6, 13, Element::u32}, {5, 12, Element::i32},
-                              {13, 15, Element::u64}, {12, 14, Element::i64}};
+constexpr Stored kStored[] = {{7, 7, Element::f32},  {9, 6, Element::f64},  {2, 9, Element::u8},
+                              {1, 8, Element::i8},   {4, 11, Element::u16}, {3, 10, Element::i16},
+                              {6, 13, Element::u32}, {5, 12, Element::i32}, {13, 15, Element::u64},
+                              {12, 14, Element::i64}};
 
-constexpr std::string_view kClassNames[] = {"unknown", "cell",   "struct", "object", "char",   "sparse",
-                                            "double",  "single", "int8",   "uint8",  "int16",  "uint16",
+constexpr std::string_view kClassNames[] = {"unknown", "cell",   "struct", "object", "char",     "sparse",
+                                            "double",  "single", "int8",   "uint8",  "int16",    "uint16",
                                             "int32",   "uint32", "int64",  "uint64", "function", "object"};
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
-
-// The content of one top-level element from front to back, decompressed on the way where needed.
-class Content {
- public:
-  Content(const InputFile& file, std::uint64_t offset, std::uint64_t length, bool compressed)
-      : file_(file), at_(offset), end_(offset + length), compressed_(compressed) {
-    if (compressed_ && inflateInit(&inflate_) != Z_OK) failure("{}: cannot start to decompress", file_.path());
-  }
-  ~Content() {
-    if (compressed_) inflateEnd(&inflate_);
-  }
-  Content(const Content&) = delete;
-  Content& operator=(const Content&) = delete;
-
-  std::uint64_t position() const { return position_; }
-
-  void read(std::span<std::byte> out) {
-    if (read_some(out) < out.size()) failure("{}: ends within a variable; it is truncated or damaged", file_.path());
-  }
-
-  void skip(std::uint64_t bytes) {
-    std::array<std::byte, 4096> sink;
-    for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, sink.size())) {
-      read(std::span(sink).first(std::min<std::uint64_t>(bytes, sink.size())));
-    }
-  }
-
-  // Reads on to the end, where zlib's checksum tells whether what came before is right.
-  void expect_end_within(std::uint64_t bytes) {
-    std::array<std::byte, 4096> sink;
-    while (const std::size_t n = read_some(sink)) {
-      if (n > bytes) failure("{}: a compressed variable is longer than it says", file_.path());
-      bytes -= n;
-    }
-    if (compressed_ && !ended_) failure("{}: ends within a variable; it is truncated or damaged", file_.path());
-  }
-
- private:
-  std::size_t read_some(std::span<std::byte> out) {
-    const std::size_t n = compressed_ ? inflate_some(out) : copy_some(out);
-    position_ += n;
-    return n;
-  }
-
-  std::size_t copy_some(std::span<std::byte> out) {
-    const std::size_t n = file_.read_some_at(at_, out.first(std::min<std::uint64_t>(out.size(), end_ - at_)));
-    at_ += n;
-    return n;
-  }
-
-  std::size_t inflate_some(std::span<std::byte> out) {
-    constexpr std::size_t kPiece = 1 << 16;
-    inflate_.next_out = reinterpret_cast<Bytef*>(out.data());
-    inflate_.avail_out = static_cast<uInt>(out.size());
-    while (inflate_.avail_out > 0 && !ended_) {
-      if (inflate_.avail_in == 0) {
-        input_.resize(std::min<std::uint64_t>(kPiece, end_ - at_));
-        if (input_.empty()) break;
-        file_.read_at(at_, input_);
-        at_ += input_.size();
-        inflate_.next_in = reinterpret_cast<Bytef*>(input_.data());
-        inflate_.avail_in = static_cast<uInt>(input_.size());
-      }
-      const int code = inflate(&inflate_, Z_NO_FLUSH);
-      ended_ = code == Z_STREAM_END;
-      if (code != Z_OK && !ended_) {
-        failure("{}: a compressed variable is damaged: {}", file_.path(),
-                inflate_.msg != nullptr ? inflate_.msg : "zlib cannot go on");
-      }
-    }
-    return out.size() - inflate_.avail_out;
-  }
-
-  const InputFile& file_;
-  std::uint64_t at_;
-  std::uint64_t end_;
-  bool compressed_;
-  bool ended_ = false;
-  std::uint64_t position_ = 0;
-  z_stream inflate_{};
-  std::vector<std::byte> input_;
-};
 
 // One variable: what it is, and where its data stand.
 struct Variable {
@@ -139,7 +57,7 @@ struct Variable {
 struct Tag {
   std::uint32_t type = 0;
   std::uint32_t length = 0;
-  bool small = false;               // of at most 4 bytes, which stand in the tag itself
+  bool small = false;                // of at most 4 bytes, which stand in the tag itself
   std::array<std::byte, 4> bytes{};  // then
 };
 
@@ -162,7 +80,7 @@ Tag parse_tag(const std::array<std::byte, kTagBytes>& bytes, bool swap) {
 // Takes a matrix element apart, never beyond the length that it states.
 class MatrixParser {
  public:
-  MatrixParser(Content& content, std::uint64_t length, bool swap, const std::string& path)
+  MatrixParser(Mat5Content& content, std::uint64_t length, bool swap, const std::string& path)
       : content_(content), left_(length), swap_(swap), path_(path) {}
 
   Variable parse() {
@@ -226,8 +144,8 @@ class MatrixParser {
     const auto* stored = std::find_if(std::begin(kStored), std::end(kStored),
                                       [&](const Stored& known) { return known.type == tag.type; });
     if (stored == std::end(kStored)) {
-      failure("{}: its variable {} holds data of type {}, which is none of MATLAB's numbers", path_,
-              variable.part.name, tag.type);
+      failure("{}: its variable {} holds data of type {}, which is none of MATLAB's numbers", path_, variable.part.name,
+              tag.type);
     }
     variable.element = stored->element;
     variable.part.kind = name_of(stored->element);
@@ -246,7 +164,7 @@ class MatrixParser {
     left_ -= bytes;
   }
 
-  Content& content_;
+  Mat5Content& content_;
   std::uint64_t left_;
   bool swap_;
   const std::string& path_;
@@ -269,7 +187,7 @@ std::vector<Variable> variables_of(const InputFile& file, bool swap) {
     const std::uint64_t start = at, length = tag.length;
     at += length;
     const bool compressed = tag.type == kCompressed;
-    Content content(file, start, length, compressed);
+    Mat5Content content(file, start, length, compressed);
     if (compressed) {
       content.read(bytes);
       tag = parse_tag(bytes, swap);
@@ -321,7 +239,7 @@ class Mat5Reader final : public VectorReader {
   // Columns stand far apart, so all is needed before the first vector. Memory grows only as data prove to be there.
   void decompress(const Variable& chosen) {
     constexpr std::uint64_t kPiece = 1 << 20;
-    Content content(file_, chosen.content, chosen.content_length, true);
+    Mat5Content content(file_, chosen.content, chosen.content_length, true);
     content.skip(chosen.data);
     auto& data = data_.emplace();
     while (data.size() < chosen.data_length) {

@@ -7,7 +7,7 @@
 
 #include "data/format_testing.h"
 
-namespace bdnn::testing {
+namespace bdnn::format_testing {
 namespace {
 
 // Builds the bytes of a file piece by piece, in either byte order, as the format's description has them.
@@ -71,12 +71,11 @@ struct Numeric {
   matio_types type;
   Element element;
 };
-constexpr Numeric kNumeric[] = {
-    {MAT_C_SINGLE, MAT_T_SINGLE, Element::f32}, {MAT_C_DOUBLE, MAT_T_DOUBLE, Element::f64},
-    {MAT_C_UINT8, MAT_T_UINT8, Element::u8},    {MAT_C_INT8, MAT_T_INT8, Element::i8},
-    {MAT_C_UINT16, MAT_T_UINT16, Element::u16}, {MAT_C_INT16, MAT_T_INT16, Element::i16},
-    {MAT_C_UINT32, MAT_T_UINT32, Element::u32}, {MAT_C_INT32, MAT_T_INT32, Element::i32},
-    {MAT_C_UINT64, MAT_T_UINT64, Element::u64}, {MAT_C_INT64, MAT_T_INT64, Element::i64}};
+constexpr Numeric kNumeric[] = {{MAT_C_SINGLE, MAT_T_SINGLE, Element::f32}, {MAT_C_DOUBLE, MAT_T_DOUBLE, Element::f64},
+                                {MAT_C_UINT8, MAT_T_UINT8, Element::u8},    {MAT_C_INT8, MAT_T_INT8, Element::i8},
+                                {MAT_C_UINT16, MAT_T_UINT16, Element::u16}, {MAT_C_INT16, MAT_T_INT16, Element::i16},
+                                {MAT_C_UINT32, MAT_T_UINT32, Element::u32}, {MAT_C_INT32, MAT_T_INT32, Element::i32},
+                                {MAT_C_UINT64, MAT_T_UINT64, Element::u64}, {MAT_C_INT64, MAT_T_INT64, Element::i64}};
 
 // MATLAB's order, column after column.
 Bytes columns_of(const Shape& shape, const Bytes& rows) {
@@ -376,4 +375,4 @@ TEST_F(Mat5, SurvivesRandomDamage) {
 }
 
 }  // namespace
-}  // namespace bdnn::testing
+}  // namespace bdnn::format_testing

@@ -110,20 +110,20 @@ class NpyReader final : public VectorReader {
     if (dims.empty()) failure("{}: holds a single number; expected an array of vectors", source.path);
     // An array of more than two dimensions (images) is flattened to one vector per first index.
     std::size_t dimension = 1;
-    for (std::size_t i = 1; i < dims.size(); ++i) {
-      if (__builtin_mul_overflow(dimension, dims[i], &dimension)) failure("{}: its shape is too large", source.path);
+    std::size_t bytes = size_of(header_.element);
+    bool possible = true;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      possible = possible && !__builtin_mul_overflow(bytes, dims[i], &bytes);
+      if (i > 0) possible = possible && !__builtin_mul_overflow(dimension, dims[i], &dimension);
+    }
+    if (!possible || bytes > source.size - header_.data_offset) {
+      failure("{}: is truncated: an array of shape ({}) of {} does not fit in its {} bytes", source.path,
+              fmt::join(dims, ", "), name_of(header_.element), source.size);
     }
     shape_ = {dimension, dims[0], header_.element};
     if (header_.fortran_order && dims.size() > 2) {
       failure("{}: has {} dimensions in Fortran order; only two can be read so (np.ascontiguousarray turns it)",
               source.path, dims.size());
-    }
-    std::size_t bytes = 0;
-    if (__builtin_mul_overflow(shape_.count, shape_.bytes_per_vector(), &bytes) ||
-        bytes / std::max<std::size_t>(shape_.count, 1) != shape_.bytes_per_vector() ||
-        bytes > source.size - header_.data_offset) {
-      failure("{}: is truncated: {} vectors of {} {} do not fit in its {} bytes", source.path, shape_.count,
-              shape_.dimension, name_of(shape_.element), source.size);
     }
     if (header_.fortran_order && dims.size() == 2) {
       if (source.gzip) failure("{}: is in Fortran order and compressed; decompress it first (gunzip)", source.path);

@@ -17,28 +17,17 @@ std::size_t size_of(Element element) {
 
 std::string_view name_of(Element element) {
   switch (element) {
-    case Element::f16:
-      return "f16";
-    case Element::f32:
-      return "f32";
-    case Element::f64:
-      return "f64";
-    case Element::u8:
-      return "u8";
-    case Element::i8:
-      return "i8";
-    case Element::u16:
-      return "u16";
-    case Element::i16:
-      return "i16";
-    case Element::u32:
-      return "u32";
-    case Element::i32:
-      return "i32";
-    case Element::u64:
-      return "u64";
-    case Element::i64:
-      return "i64";
+    case Element::f16: return "f16";
+    case Element::f32: return "f32";
+    case Element::f64: return "f64";
+    case Element::u8: return "u8";
+    case Element::i8: return "i8";
+    case Element::u16: return "u16";
+    case Element::i16: return "i16";
+    case Element::u32: return "u32";
+    case Element::i32: return "i32";
+    case Element::u64: return "u64";
+    case Element::i64: return "i64";
   }
   return "unknown";
 }

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/simd.h"
 #include "base/simd_target.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,0 +1,81 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "expect_error.h"
+#include "temporary_directory.h"
+
+namespace bdnn {
+namespace {
+
+using testing::TemporaryDirectory;
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(OutputFile, AppearsOnlyWithCommit) {
+  const TemporaryDirectory directory;
+  {
+    OutputFile file(directory / "x");
+    file.write("abc");
+    EXPECT_FALSE(std::filesystem::exists(directory / "x"));
+    file.commit();
+  }
+  EXPECT_EQ(read_whole_file(directory / "x", 100), "abc");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingRemains) {
+  const TemporaryDirectory directory;
+  put(directory / "x", "old");
+  {
+    OutputFile file(directory / "x");
+    file.write("new and unfinished");
+  }
+  EXPECT_EQ(read_whole_file(directory / "x", 100), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(OutputFile, ReplacesAndKeepsPermissions) {
+  const TemporaryDirectory directory;
+  put(directory / "x", "old");
+  ::chmod((directory / "x").c_str(), 0640);
+  OutputFile file(directory / "x");
+  file.write("0123456789");
+  file.write_at(3, std::as_bytes(std::span("abc", 3)));
+  file.commit();
+  EXPECT_EQ(read_whole_file(directory / "x", 100), "012abc6789");
+  struct stat info {};
+  ::stat((directory / "x").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 0777, 0640U);
+}
+
+TEST(OutputFile, AFullDeviceIsAnError) {
+  OutputFile file("/dev/full");  // not a regular file, so it is written directly
+  EXPECT_FALSE(file.seekable());
+  EXPECT_BDNN_ERROR(file.write("abc"), failure, "/dev/full: cannot write: No space left on device");
+}
+
+TEST(OutputFile, BadPlacesAreNamed) {
+  const TemporaryDirectory directory;
+  EXPECT_BDNN_ERROR(OutputFile(directory / "no/such/x"), failure, "No such file or directory");
+  EXPECT_BDNN_ERROR(OutputFile(directory.path()), failure, "is a directory");
+  EXPECT_BDNN_ERROR(OutputFile(""), misuse, "empty name");
+}
+
+TEST(InputFile, ErrorsNameTheFile) {
+  const TemporaryDirectory directory;
+  EXPECT_BDNN_ERROR(InputFile(directory / "missing"), failure, "missing: cannot open: No such file or directory");
+  EXPECT_BDNN_ERROR(InputFile{directory.path()}, failure, "is a directory");
+  put(directory / "x", "abc");
+  const InputFile file(directory / "x");
+  std::vector<std::byte> five(5);
+  EXPECT_BDNN_ERROR(file.read_at(1, five), failure, "is truncated: 5 bytes wanted at byte 1, 2 there");
+  EXPECT_EQ(file.read_some_at(1, five), 2U);
+  EXPECT_BDNN_ERROR(read_whole_file(directory / "x", 2), failure, "is 3 bytes long; at most 2");
+}
+
+}  // namespace
+}  // namespace bdnn

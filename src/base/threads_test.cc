@@ -1,0 +1,120 @@
+#include "base/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "base/blocks.h"
+
+namespace bdnn {
+namespace {
+
+TEST(Threads, EveryBlockIsWorkedOnce) {
+  for (const int count : {1, 2, 5}) {
+    Threads threads(count);
+    ASSERT_EQ(threads.count(), count);
+    for (const std::size_t blocks : {0, 1, 3, 1000}) {
+      std::vector<std::atomic<int>> worked(blocks);
+      threads.for_each(blocks, [&](std::size_t block, int worker) {
+        ASSERT_LT(worker, count);
+        ++worked[block];
+      });
+      for (const auto& n : worked) EXPECT_EQ(n, 1);
+    }
+  }
+}
+
+TEST(Threads, CommitsComeInOrderOneAtATime) {
+  Threads threads(4);
+  std::vector<std::size_t> order;
+  std::atomic<int> inside{0};
+  threads.in_order(
+      200,
+      [&](std::size_t block, int) {
+        volatile double busy = 0;
+        for (std::size_t i = 0; i < (block % 7) * 1000; ++i) busy = busy + std::sqrt(static_cast<double>(i));
+      },
+      [&](std::size_t block, int) {
+        EXPECT_EQ(++inside, 1);
+        order.push_back(block);
+        --inside;
+      });
+  ASSERT_EQ(order.size(), 200U);
+  for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST(Threads, TheLowestFailedBlockIsReported) {
+  for (const int count : {1, 3}) {
+    Threads threads(count);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      try {
+        threads.for_each(100, [&](std::size_t block, int) {
+          if (block >= 10) throw std::runtime_error(std::to_string(block));
+        });
+        FAIL() << "no exception";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "10");
+      }
+    }
+  }
+}
+
+TEST(Threads, AFailureInWorkOrCommitEndsInOrderAndLaterCommitsAreLeftOut) {
+  Threads threads(3);
+  for (const bool in_commit : {false, true}) {
+    std::vector<std::size_t> committed;
+    const auto fail_at_20 = [](std::size_t block) {
+      if (block == 20) throw std::runtime_error("20");
+    };
+    EXPECT_THROW(threads.in_order(
+                     100,
+                     [&](std::size_t block, int) {
+                       if (!in_commit) fail_at_20(block);
+                     },
+                     [&](std::size_t block, int) {
+                       fail_at_20(block);
+                       committed.push_back(block);
+                     }),
+                 std::runtime_error);
+    ASSERT_EQ(committed.size(), 20U);
+    EXPECT_EQ(committed.back(), 19U);
+  }
+}
+
+TEST(SumOverSamples, IsTheSameBitForBitForAnyNumberOfThreads) {
+  constexpr std::size_t kSamples = 20 * kSamplesPerBlock + 17;
+  const auto sum = [&](int count) {
+    Threads threads(count);
+    double total = 0;
+    sum_over_samples(threads, kSamples, 0.0F, total, [&](const Range& range, float& partial) {
+      for (std::size_t i = range.first; i < range.first + range.count; ++i) {
+        partial += std::sin(static_cast<float>(i) * 0.37F) * 1e3F;
+      }
+    });
+    return total;
+  };
+  const double one = sum(1);
+  EXPECT_NE(one, 0.0);
+  for (const int count : {2, 3, 8}) EXPECT_EQ(sum(count), one);
+}
+
+TEST(SumOverSamples, BlocksCoverEachSampleOnce) {
+  for (const std::size_t samples :
+       {std::size_t{1}, kSamplesPerBlock - 1, kSamplesPerBlock, kSamplesPerBlock + 1, 5 * kSamplesPerBlock}) {
+    std::size_t next = 0;
+    for (std::size_t block = 0; block < blocks_of(samples); ++block) {
+      const Range range = block_range(block, samples);
+      EXPECT_EQ(range.first, next);
+      EXPECT_GT(range.count, 0U);
+      next += range.count;
+    }
+    EXPECT_EQ(next, samples);
+  }
+}
+
+}  // namespace
+}  // namespace bdnn

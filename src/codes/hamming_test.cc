@@ -1,0 +1,104 @@
+#include "codes/hamming.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/random.h"
+#include "base/simd_target.h"
+
+namespace bdnn {
+namespace {
+
+std::vector<std::uint8_t> random_codes(std::size_t bits, std::size_t count, Random& random) {
+  const std::size_t bytes = (bits + 7) / 8;
+  std::vector<std::uint8_t> codes(bytes * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t b = 0; b < bits; ++b) {
+      if (random.below(2) == 1) codes[i * bytes + b / 8] |= static_cast<std::uint8_t>(1U << b % 8);
+    }
+  }
+  return codes;
+}
+
+// Bit by bit.
+std::uint16_t naive_distance(const std::uint8_t* a, const std::uint8_t* b, std::size_t bits) {
+  std::uint16_t distance = 0;
+  for (std::size_t i = 0; i < bits; ++i) {
+    distance = static_cast<std::uint16_t>(distance + (((a[i / 8] ^ b[i / 8]) >> i % 8) & 1));
+  }
+  return distance;
+}
+
+class Hamming : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { force_simd_target(GetParam()); }
+  void TearDown() override { force_simd_target(""); }
+};
+
+TEST_P(Hamming, EqualsTheNaiveLoopForAllLengths) {
+  Random random(1);
+  std::vector<std::size_t> lengths;
+  for (std::size_t bits = 1; bits <= 300; ++bits) lengths.push_back(bits);
+  for (const std::size_t bits : {511, 512, 513, 1000, 1024, 4095, 4096}) lengths.push_back(bits);
+  for (const std::size_t bits : lengths) {
+    const std::size_t bytes = (bits + 7) / 8;
+    for (const std::size_t count : {1, 2, 7, 63, 64, 65, 129}) {
+      // From an odd address, as codes in a file may stand.
+      auto codes = random_codes(bits, count, random);
+      codes.insert(codes.begin(), 0);
+      const auto query = random_codes(bits, 1, random);
+      std::vector<std::uint16_t> distances(count + 1, 9999);
+      hamming_distances(query.data(), codes.data() + 1, bytes, count, distances.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(distances[i], naive_distance(query.data(), codes.data() + 1 + i * bytes, bits))
+            << bits << " bits, code " << i << " of " << count;
+      }
+      ASSERT_EQ(distances[count], 9999) << "written outside";
+    }
+  }
+}
+
+TEST_P(Hamming, SignsArePackedFromTheLeastSignificantBit) {
+  Random random(2);
+  for (std::size_t bits = 1; bits <= 130; ++bits) {
+    constexpr std::size_t kCount = 5;
+    std::vector<float> h(bits * kCount);
+    for (auto& value : h) value = static_cast<float>(random.normal());
+    h[0] = 0.0F;
+    h[h.size() - 1] = -0.0F;  // also not below zero
+    const std::size_t bytes = (bits + 7) / 8;
+    std::vector<std::uint8_t> codes(bytes * kCount + 1, 0xaa);
+    EXPECT_TRUE(pack_signs(h.data(), bits, kCount, codes.data()));
+    for (std::size_t j = 0; j < kCount; ++j) {
+      for (std::size_t i = 0; i < 8 * bytes; ++i) {
+        const bool expected = i < bits && h[j * bits + i] >= 0;
+        ASSERT_EQ((codes[j * bytes + i / 8] >> i % 8) & 1, expected) << bits << " bits";
+      }
+    }
+    ASSERT_EQ(codes.back(), 0xaa) << "written outside";
+  }
+}
+
+TEST_P(Hamming, SignsOfWhatIsNotFiniteAreReported) {
+  for (const std::size_t bits : {3, 8, 19, 32}) {
+    for (std::size_t at = 0; at < 2 * bits; ++at) {
+      for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()}) {
+        std::vector<float> h(2 * bits, std::numeric_limits<float>::max());
+        std::vector<std::uint8_t> codes(2 * ((bits + 7) / 8));
+        EXPECT_TRUE(pack_signs(h.data(), bits, 2, codes.data()));
+        h[at] = bad;
+        EXPECT_FALSE(pack_signs(h.data(), bits, 2, codes.data())) << bits << " bits, at " << at;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Hamming, ::testing::ValuesIn(simd_targets()),
+                         [](const auto& target) { return target.param; });
+
+}  // namespace
+}  // namespace bdnn

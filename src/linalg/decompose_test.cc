@@ -1,0 +1,60 @@
+#include "linalg/decompose.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+#include "base/random.h"
+
+namespace bdnn {
+namespace {
+
+MatrixXd random_matrix(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed) {
+  Random random(seed);
+  MatrixXd m(rows, columns);
+  for (double& entry : m.reshaped()) entry = random.normal();
+  return m;
+}
+
+TEST(TopEigenpairs, AgreeWithEigen) {
+  for (const Eigen::Index n : {1, 2, 7, 40}) {
+    const MatrixXd half = random_matrix(n, n, 1);
+    const MatrixXd symmetric = half * half.transpose();
+    const Eigen::SelfAdjointEigenSolver<MatrixXd> oracle(symmetric);
+    for (Eigen::Index k = 1; k <= n; k += 3) {
+      const auto pairs = top_eigenpairs(symmetric.triangularView<Eigen::Lower>(), static_cast<std::size_t>(k));
+      ASSERT_EQ(pairs.vectors.cols(), k);
+      EXPECT_TRUE(pairs.values.isApprox(oracle.eigenvalues().reverse().head(k), 1e-10));
+      EXPECT_TRUE((symmetric * pairs.vectors).isApprox(pairs.vectors * pairs.values.asDiagonal(), 1e-9));
+      EXPECT_TRUE((pairs.vectors.transpose() * pairs.vectors).isIdentity(1e-10));
+      for (const auto& column : pairs.vectors.colwise()) EXPECT_EQ(column.maxCoeff(), column.cwiseAbs().maxCoeff());
+    }
+  }
+}
+
+TEST(ClosestRotation, IsARotationThatNoOtherBeats) {
+  const MatrixXd c = random_matrix(6, 6, 2);
+  const MatrixXd best = closest_rotation(c);
+  EXPECT_TRUE((best.transpose() * best).isIdentity(1e-12));
+  Random random(3);
+  for (int i = 0; i < 200; ++i) {
+    const MatrixXd other = random_rotation(6, random);
+    EXPECT_LE((other.transpose() * c).trace(), (best.transpose() * c).trace());
+  }
+  // A rotation, stretched, is closest to itself.
+  const MatrixXd rotation = random_rotation(6, random);
+  EXPECT_TRUE(closest_rotation(3.0 * rotation).isApprox(rotation, 1e-12));
+}
+
+TEST(RandomRotation, IsOrthogonalAndFollowsTheSeed) {
+  Random one(4);
+  Random two(4);
+  const MatrixXd a = random_rotation(20, one);
+  EXPECT_TRUE((a.transpose() * a).isIdentity(1e-12));
+  EXPECT_EQ(a, random_rotation(20, two));
+  EXPECT_NE(a, random_rotation(20, two));
+}
+
+}  // namespace
+}  // namespace bdnn

@@ -1,0 +1,219 @@
+// What all methods owe, and each method's own promise.
+#include "bdnn/methods.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+#include "expect_error.h"
+#include "hash/model_file.h"
+#include "learn/affine.h"
+
+namespace bdnn {
+namespace {
+
+// A Gaussian with a different spread in each direction, away from zero.
+Vectors gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<float> values;
+  values.reserve(dimension * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t d = 0; d < dimension; ++d) {
+      values.push_back(static_cast<float>(3.0 + random.normal() * (1.0 + static_cast<double>(dimension - d))));
+    }
+  }
+  return {dimension, count, std::move(values)};
+}
+
+MatrixXd weight_of(const Model& model) {
+  const auto& layer = std::get<Network>(model.function).layers.front();
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const RowMajor>(layer.weight.data(), static_cast<Eigen::Index>(layer.outputs),
+                                    static_cast<Eigen::Index>(layer.inputs))
+      .cast<double>();
+}
+
+MatrixXf outputs(const Model& model, const Vectors& x) {
+  Threads threads(1);
+  return outputs_of(std::get<Network>(model.function), x, threads);
+}
+
+double quantization_error(const Model& model, const Vectors& x) {
+  const MatrixXf h = outputs(model, x);
+  return static_cast<double>((h.cwiseAbs().array() - 1.0F).square().sum());
+}
+
+class EveryMethod : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryMethod, GivesTheSameModelForAnyNumberOfThreads) {
+  const Vectors x = gaussian(20, 3 * 2048 + 11);
+  const Model one = train(x, {.method = GetParam(), .bits = 12, .threads = 1});
+  const Model three = train(x, {.method = GetParam(), .bits = 12, .threads = 3});
+  EXPECT_EQ(serialize_model(one), serialize_model(three));
+}
+
+TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
+  const Vectors x = gaussian(10, 300);
+  const Model model = train(x, {.method = GetParam(), .bits = 4, .seed = 9, .data_name = "x.fvecs"});
+  EXPECT_EQ(model.bits(), 4U);
+  EXPECT_EQ(model.dimension(), 10U);
+  EXPECT_EQ(model.record.method, GetParam());
+  EXPECT_EQ(model.record.seed, 9U);
+  EXPECT_EQ(model.record.samples, 300U);
+  EXPECT_EQ(model.record.data, "x.fvecs");
+  for (const auto& info : methods()) {
+    if (info.name != GetParam()) continue;
+    for (const auto& option : info.options) EXPECT_EQ(model.record.options.at(option.name), option.default_value);
+  }
+}
+
+TEST_P(EveryMethod, BitsAreBalancedOnCentredSymmetricData) {
+  const Vectors x = gaussian(16, 4000);
+  const MatrixXf h = outputs(train(x, {.method = GetParam(), .bits = 8}), x);
+  for (const auto& bit : h.rowwise()) {
+    EXPECT_NEAR(static_cast<double>((bit.array() >= 0).count()), 2000, 200);
+  }
+}
+
+TEST_P(EveryMethod, ShiftingTheDataChangesNoCode) {
+  const Vectors x = gaussian(8, 500);
+  std::vector<float> shifted(8 * 500);
+  const float* values = x.floats(0, 500, nullptr);
+  for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] = values[i] + 64.0F;
+  const Vectors y(8, 500, std::move(shifted));
+  const MatrixXf a = outputs(train(x, {.method = GetParam(), .bits = 6}), x);
+  const MatrixXf b = outputs(train(y, {.method = GetParam(), .bits = 6}), y);
+  EXPECT_LT((a - b).cwiseAbs().maxCoeff(), 1e-2F);
+}
+
+TEST_P(EveryMethod, BadDataIsRefused) {
+  std::vector<float> values(5 * 100);
+  Random random(3);
+  for (auto& value : values) value = static_cast<float>(random.normal());
+  values[5 * 42 + 3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_BDNN_ERROR(train(Vectors(5, 100, values), {.method = GetParam(), .bits = 2}), failure,
+                    "nan in row 42, column 3");
+  EXPECT_BDNN_ERROR(train(Vectors(), {.method = GetParam()}), misuse, "no vectors");
+  EXPECT_BDNN_ERROR(train(gaussian(4, 10), {.method = GetParam(), .bits = 0}), misuse, "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(train(gaussian(4, 10), {.method = GetParam(), .bits = 4097}), misuse, "1 to 4096 are possible");
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& method : methods()) names.push_back(method.name);
+  return names;
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(method_names()), test_name);
+
+class PrincipalMethod : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PrincipalMethod, RefusesMoreBitsThanTheDataHasDirections) {
+  const std::string& method = GetParam();
+  EXPECT_BDNN_ERROR(train(gaussian(6, 100), {.method = method, .bits = 7}), misuse,
+                    "7 bits were asked for, but the vectors have dimension 6");
+  EXPECT_BDNN_ERROR(train(gaussian(20, 10), {.method = method, .bits = 10}), misuse,
+                    "10 vectors vary in at most 9 directions");
+  EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = method, .bits = 2}), misuse,
+                    "all 50 vectors are the same");
+  // Dimension 3 is the sum of the first two, dimension 4 is constant.
+  Random random(4);
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) {
+    const auto a = static_cast<float>(random.normal());
+    const auto b = static_cast<float>(random.normal());
+    values.insert(values.end(), {a, b, a + b, 1.0F});
+  }
+  EXPECT_BDNN_ERROR(train(Vectors(4, 1000, values), {.method = method, .bits = 3}), misuse,
+                    "varies in only 2 directions, 3 bits need as many; ask for at most 2 bits");
+  EXPECT_EQ(train(Vectors(4, 1000, values), {.method = method, .bits = 2}).bits(), 2U);
+}
+
+TEST_P(PrincipalMethod, RowsAreOrthonormal) {
+  const Model model = train(gaussian(12, 900), {.method = GetParam(), .bits = 7});
+  const MatrixXd w = weight_of(model);
+  EXPECT_TRUE((w * w.transpose()).isIdentity(1e-5));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, PrincipalMethod, ::testing::Values("pca", "pca-rr", "itq"), test_name);
+
+TEST(Lsh, DoesNotNeedAsManyDimensionsAsBits) {
+  EXPECT_EQ(train(gaussian(3, 10), {.method = "lsh", .bits = 200}).bits(), 200U);
+}
+
+TEST(Lsh, ALongerCodeStartsWithTheShorterOne) {
+  const Vectors x = gaussian(10, 100);
+  const MatrixXd shorter = weight_of(train(x, {.method = "lsh", .bits = 8}));
+  EXPECT_EQ(weight_of(train(x, {.method = "lsh", .bits = 20})).topRows(8), shorter);
+}
+
+TEST(Lsh, TheShareOfDifferingBitsIsTheAngle) {
+  const Vectors x(2, 2, {1.0F, 0.0F, 0.5F, 0.8660254F});  // 60 degrees apart, seen from the origin
+  const Model model = train(x, {.method = "lsh", .bits = 4096, .set = {{"centre", "false"}}});
+  const Codes codes = encode(model, x);
+  EXPECT_NEAR(static_cast<double>(hamming_distance(codes[0], codes[1])) / 4096, 1.0 / 3, 0.03);
+}
+
+TEST(Pca, FindsTheDirectionsOfLargestSpread) {
+  const MatrixXd w = weight_of(train(gaussian(6, 20000), {.method = "pca", .bits = 3}));
+  for (Eigen::Index i = 0; i < 3; ++i) EXPECT_GT(w(i, i), 0.95);
+}
+
+TEST(Itq, MoreRotationsComeCloserToBinary) {
+  Vectors x = gaussian(16, 3000);
+  double last = std::numeric_limits<double>::infinity();
+  for (const char* rotations : {"0", "1", "3", "10", "50"}) {
+    const double error =
+        quantization_error(train(x, {.method = "itq", .bits = 16, .set = {{"rotations", rotations}}}), x);
+    EXPECT_LE(error, last * (1 + 1e-6)) << rotations;
+    last = error;
+  }
+}
+
+TEST(Itq, WithoutRotationsItIsPcaRr) {
+  const Vectors x = gaussian(16, 1000);
+  const MatrixXd none = weight_of(train(x, {.method = "itq", .bits = 8, .seed = 5, .set = {{"rotations", "0"}}}));
+  EXPECT_EQ(none, weight_of(train(x, {.method = "pca-rr", .bits = 8, .seed = 5})));
+}
+
+TEST(Itq, TurnsClustersAtTheCornersOfASquareBackToTheCorners) {
+  // Corners of a square that stands on its tip, with a little noise: principal components do not tell its sides.
+  Random random(6);
+  std::vector<float> values;
+  for (int i = 0; i < 4000; ++i) {
+    const double a = (random.below(2) == 1 ? 1.0 : -1.0) + 0.05 * random.normal();
+    const double b = (random.below(2) == 1 ? 1.0 : -1.0) + 0.05 * random.normal();
+    values.push_back(static_cast<float>(std::sqrt(0.5) * (a + b)));
+    values.push_back(static_cast<float>(std::sqrt(0.5) * (a - b)));
+  }
+  const Vectors x(2, 4000, std::move(values));
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const double error = quantization_error(train(x, {.method = "itq", .bits = 2, .seed = seed}), x) / (2 * 4000);
+    EXPECT_LT(error, 0.01) << "seed " << seed;  // the noise alone is 0.0025; without rotation it is 0.17 on average
+  }
+}
+
+TEST(Options, MistakesListWhatIsRight) {
+  const Vectors x = gaussian(8, 100);
+  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq");
+  EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotation", "3"}}}), misuse,
+                    "itq has no option 'rotation'; it has rotations");
+  EXPECT_BDNN_ERROR(train(x, {.method = "pca", .bits = 4, .set = {{"a", "3"}}}), misuse,
+                    "pca has no option 'a'; it has none");
+  for (const char* bad : {"-1", "x", "", "3.5", "1e3", "99999999999"}) {
+    EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotations", bad}}}), misuse,
+                      "rotations is 0 to 100000");
+  }
+  EXPECT_BDNN_ERROR(train(x, {.method = "lsh", .set = {{"centre", "yes"}}}), misuse, "centre is true or false");
+}
+
+}  // namespace
+}  // namespace bdnn

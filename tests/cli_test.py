@@ -1,0 +1,369 @@
+"""The program as its users meet it: verbs, files, messages, exit statuses. Run as: cli_test.py PATH_TO_BDNN"""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+BDNN = None
+SANITIZED = False
+
+
+def run(*arguments, env=None):
+    environment = dict(os.environ, **(env or {}))
+    return subprocess.run([BDNN, *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=600)
+
+
+def write_fvecs(path, rows):
+    rows = np.ascontiguousarray(rows, dtype="<f4")
+    head = np.full((len(rows), 1), rows.shape[1], dtype="<i4").view("<f4")
+    np.hstack([head, rows]).tofile(path)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bdnn cli ")  # with a space, on purpose
+        self.addCleanup(self.folder.cleanup)
+        self.rng = np.random.default_rng(1)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def ok(self, *arguments, env=None):
+        result = run(*arguments, env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def fails(self, status, text, *arguments, env=None):
+        before = sorted(os.listdir(self.folder.name))
+        result = run(*arguments, env=env)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        self.assertIn(text, result.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), before, "a failure left something behind")
+        return result
+
+    def train(self, data, model="m.bdnn", *more):
+        self.ok("train", "--method", "itq", "--bits", 8, "--data", self.path(data), "--model", self.path(model), *more)
+
+    def data(self, name="x.npy", rows=400, dimension=20, dtype=np.float32):
+        x = self.rng.normal(size=(rows, dimension)).astype(dtype)
+        np.save(self.path(name), x)
+        return x
+
+
+class TheWayOfTheData(CommandLine):
+    def test_codes_are_what_packbits_makes_of_the_signs(self):
+        for bits in (1, 7, 8, 12, 19):
+            x = self.data()
+            self.ok("train", "--method", "lsh", "--bits", bits, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"))
+            self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("c.npy"))
+            # The model is in the safetensors layout: NumPy reads it without bdnn.
+            raw = read(self.path("m.bdnn"))
+            (length,) = struct.unpack("<Q", raw[:8])
+            header = json.loads(raw[8 : 8 + length])
+            tensors = {}
+            for name, info in header.items():
+                if name == "__metadata__":
+                    self.assertTrue(all(isinstance(v, str) for v in info.values()))
+                    continue
+                begin, end = info["data_offsets"]
+                flat = np.frombuffer(raw[8 + length + begin : 8 + length + end], dtype="<f4")
+                tensors[name] = flat.reshape(info["shape"])
+            h = x.astype(np.float64) @ tensors["layers.0.weight"].T.astype(np.float64) + tensors["layers.0.bias"]
+            expected = np.packbits(h >= 0, axis=1, bitorder="little")
+            self.assertGreater(np.abs(h).min(), 1e-4 / 100)
+            np.testing.assert_array_equal(np.load(self.path("c.npy")), expected)
+
+    def test_codes_from_numpy_are_searched(self):
+        bits = self.rng.integers(0, 2, size=(50, 24), dtype=np.uint8)
+        np.save(self.path("c.npy"), np.packbits(bits, axis=1, bitorder="little"))
+        out = json.loads(self.ok("search", "--database", self.path("c.npy"), "--queries", self.path("c.npy"), "-k", 50, "--json"))
+        for result in out["results"]:
+            distances = (bits != bits[result["query"]]).sum(axis=1)
+            order = np.lexsort((np.arange(50), distances))
+            self.assertEqual(result["ids"], order.tolist())
+            self.assertEqual(result["distances"], distances[order].tolist())
+
+    def test_threads_change_nothing(self):
+        self.data(rows=9000)
+        for threads in (1, 2, 3):
+            self.train("x.npy", f"m{threads}.bdnn", "--threads", str(threads))
+            self.ok("encode", "--model", self.path(f"m{threads}.bdnn"), "--data", self.path("x.npy"),
+                    "--out", self.path(f"c{threads}.codes"), "--threads", threads)
+        for threads in (2, 3):
+            self.assertEqual(read(self.path("m1.bdnn")), read(self.path(f"m{threads}.bdnn")))
+            self.assertEqual(read(self.path("c1.codes")), read(self.path(f"c{threads}.codes")))
+
+    def test_the_seed_decides(self):
+        self.data()
+        self.train("x.npy", "a.bdnn", "--seed", "5")
+        self.train("x.npy", "b.bdnn", "--seed", "5")
+        self.train("x.npy", "c.bdnn", "--seed", "6")
+        self.assertEqual(read(self.path("a.bdnn")), read(self.path("b.bdnn")))
+        self.assertNotEqual(read(self.path("a.bdnn")), read(self.path("c.bdnn")))
+
+    def test_every_format_leads_to_the_same_codes(self):
+        x = self.rng.integers(0, 256, size=(300, 12)).astype(np.uint8)
+        np.save(self.path("x.npy"), x)
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("expected.npy"))
+        expected = np.load(self.path("expected.npy"))
+        np.save(self.path("fortran.npy"), np.asfortranarray(x.astype(np.float64)))
+        np.save(self.path("half.npy"), x.astype(np.float16))
+        names = ["fortran.npy", "half.npy"]
+        for name in ("x.fvecs", "x.ivecs", "x.bvecs", "x.idx", "x.idx.gz", "x.csv", "x.tsv", "x.hdf5", "x.mat", "x.mat73"):
+            self.ok("convert", self.path("x.npy"), self.path(name))
+            info = json.loads(self.ok("inspect", self.path(name), "--json"))
+            self.assertEqual((info["count"], info["dimension"], info["most"]), (300, 12, 255.0), name)
+            names.append(name)
+        for name in names:
+            self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path(name), "--out", self.path("c.npy"))
+            np.testing.assert_array_equal(np.load(self.path("c.npy")), expected, name)
+
+    def test_cifar10_images_and_labels(self):
+        images = self.rng.integers(0, 256, size=(30, 3072)).astype(np.uint8)
+        labels = self.rng.integers(0, 10, size=30).astype(np.uint8)
+        np.hstack([labels[:, None], images]).tofile(self.path("data_batch_1.bin"))
+        self.ok("convert", self.path("data_batch_1.bin"), self.path("images.npy"))
+        self.ok("convert", "--as-labels", self.path("data_batch_1.bin"), self.path("labels.npy"))
+        np.testing.assert_array_equal(np.load(self.path("images.npy")), images)
+        np.testing.assert_array_equal(np.load(self.path("labels.npy"))[:, 0], labels)
+        self.ok("convert", "--labels", self.path("labels.npy"), self.path("images.npy"), self.path("back.bin"))
+        self.assertEqual(read(self.path("back.bin")), read(self.path("data_batch_1.bin")))
+
+    def test_search_encodes_what_is_not_codes_yet(self):
+        self.data()
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        common = ["--queries", self.path("x.npy"), "--model", self.path("m.bdnn"), "-k", 3, "--json", "--database"]
+        results = lambda database: json.loads(self.ok("search", *common, self.path(database)))["results"]
+        self.assertEqual(results("x.codes"), results("x.npy"))
+        np.save(self.path("labels.npy"), np.arange(400))
+        text = self.ok("search", "--model", self.path("m.bdnn"), "--database", self.path("x.npy"), "--queries", self.path("x.npy"),
+                       "--first", 2, "-k", 2, "--database-labels", self.path("labels.npy"), "--query-labels", self.path("labels.npy"))
+        lines = [line.split("\t") for line in text.splitlines()]
+        self.assertEqual(lines[0], ["query", "query label", "id", "distance", "label"])
+        self.assertEqual(len(lines), 5)
+        for line in lines[1:]:
+            self.assertEqual(line[0], line[1])
+            self.assertEqual(line[2], line[4])
+
+    def test_a_forced_simd_target_is_used(self):
+        self.assertIn("SIMD target: SCALAR", self.ok("--version", env={"BDNN_TARGET": "SCALAR"}))
+        self.fails(2, "BDNN_TARGET=MMX: this machine and build have", "--version", env={"BDNN_TARGET": "MMX"})
+
+    def test_help_of_every_verb_has_an_example(self):
+        for verb in ("train", "encode", "search", "inspect", "convert", "methods"):
+            self.assertIn(f"  bdnn {verb}", self.ok(verb, "--help"))
+        listed = self.ok("methods")
+        for method in ("lsh", "pca", "pca-rr", "itq"):
+            self.assertIn(method, listed)
+        self.assertIn("--set rotations=50", listed)
+
+    def test_encoding_needs_no_more_memory_for_a_longer_file(self):
+        if SANITIZED:
+            return  # a sanitizer's own memory drowns ours
+        peaks = []
+        for rows in (20_000, 200_000):
+            write_fvecs(self.path("x.fvecs"), np.zeros((rows, 200)) + self.rng.normal(size=200))
+            if rows == 20_000:
+                np.save(self.path("some.npy"), self.rng.normal(size=(100, 200)).astype(np.float32))
+                self.train("some.npy")
+            out = self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.fvecs"),
+                          "--out", self.path("x.codes"), "--json")
+            peaks.append(json.loads(out)["peak_memory_bytes"])
+        self.assertLess(peaks[1], peaks[0] + 10e6)  # the longer file is 144 MB longer
+
+
+class Mistakes(CommandLine):
+    def test_misuse_has_status_2(self):
+        self.fails(2, "subcommand")
+        self.fails(2, "--data is required", "train", "--model", self.path("m"))
+        self.fails(2, "Try 'bdnn encode --help'", "encode", "--no-such-option")
+        self.data()
+        self.fails(2, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq", "train", "--method", "itqq",
+                   "--data", self.path("x.npy"), "--model", self.path("m"))
+        self.fails(2, "itq has no option 'speed'; it has rotations", "train", "--data", self.path("x.npy"), "--bits", 8,
+                   "--model", self.path("m"), "--set", "speed=9")
+        self.fails(2, "rotations is 0 to 100000", "train", "--data", self.path("x.npy"), "--bits", 8,
+                   "--model", self.path("m"), "--set", "rotations=many")
+        self.fails(2, "write --set name=value", "train", "--data", self.path("x.npy"), "--model", self.path("m"), "--set", "speed")
+
+    def test_data_that_cannot_be_learned_from(self):
+        x = self.data()
+        train = ["train", "--method", "itq", "--model", self.path("m"), "--data"]
+        self.fails(2, "21 bits were asked for, but the vectors have dimension 20", *train, self.path("x.npy"), "--bits", 21)
+        np.save(self.path("few.npy"), x[:8])
+        self.fails(2, "8 vectors vary in at most 7 directions", *train, self.path("few.npy"), "--bits", 8)
+        np.save(self.path("same.npy"), np.ones((50, 20), np.float32))
+        self.fails(2, "all 50 vectors are the same", *train, self.path("same.npy"), "--bits", 8)
+        for bad, name in ((np.nan, "nan"), (np.inf, "inf")):
+            x[123, 7] = bad
+            np.save(self.path("bad.npy"), x)
+            self.fails(1, f"{name} in row 123, column 7", *train, self.path("bad.npy"), "--bits", 8)
+
+    def test_files_that_are_missing_empty_or_cut(self):
+        x = self.data(rows=100, dimension=12)
+        train = ["train", "--bits", 4, "--model", self.path("m"), "--data"]
+        self.fails(1, "none.fvecs: cannot open: No such file or directory", *train, self.path("none.fvecs"))
+        self.fails(1, "is a directory", *train, self.folder.name)
+        for name in ("y.fvecs", "y.ivecs", "y.bvecs", "y.npy", "y.idx", "y.idx.gz", "y.csv", "y.hdf5", "y.mat", "y.mat73"):
+            np.save(self.path("u8.npy"), self.rng.integers(1, 9, size=(100, 12)).astype(np.uint8))
+            self.ok("convert", self.path("u8.npy"), self.path(name))
+            whole = read(self.path(name))
+            write(self.path(name), b"")
+            self.fails(1, f"{name}: is empty", *train, self.path(name))
+            cut = len(whole) - 7  # inside the last vector
+            if name == "y.csv":
+                cut = len(whole) - len(whole.splitlines(True)[-1]) + 3
+            write(self.path(name), whole[:cut])
+            self.fails(1, name, *train, self.path(name))
+        np.save(self.path("u8.npy"), self.rng.integers(0, 9, size=(2, 3072)).astype(np.uint8))
+        write(self.path("y.bin"), bytes(3073 * 2 - 1))
+        self.fails(1, "y.bin: is truncated or no CIFAR-10 file", *train, self.path("y.bin"))
+
+    def test_rows_of_different_lengths(self):
+        train = ["train", "--bits", 2, "--model", self.path("m"), "--data"]
+        write(self.path("x.csv"), b"1,2,3\n4,5,6\n7,8\n")
+        self.fails(1, "x.csv", *train, self.path("x.csv"))
+        with open(self.path("x.fvecs"), "wb") as file:
+            for d in (3, 3, 1, 5):
+                file.write(struct.pack("<i", d) + bytes(4 * d))
+        self.fails(1, "row 2 has dimension 1, the first has 3", *train, self.path("x.fvecs"))
+
+    def test_models_that_do_not_fit_or_are_broken(self):
+        self.data()
+        self.train("x.npy")
+        self.data("other.npy", dimension=21)
+        encode = ["encode", "--out", self.path("c.codes"), "--data"]
+        self.fails(2, "other.npy have dimension 21, the model expects 20 (trained on x.npy, itq, 8 bits)",
+                   *encode, self.path("other.npy"), "--model", self.path("m.bdnn"))
+        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("x.npy"))
+        raw = bytearray(read(self.path("m.bdnn")))
+        raw[-1] ^= 1
+        write(self.path("flipped.bdnn"), raw)
+        self.fails(1, "is damaged: its checksum does not agree", *encode, self.path("x.npy"), "--model", self.path("flipped.bdnn"))
+        write(self.path("cut.bdnn"), raw[:-5])
+        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("cut.bdnn"))
+
+    def test_codes_of_another_model_are_not_searched(self):
+        self.data()
+        self.train("x.npy", "a.bdnn")
+        self.train("x.npy", "b.bdnn", "--seed", "2")
+        self.ok("encode", "--model", self.path("a.bdnn"), "--data", self.path("x.npy"), "--out", self.path("a.codes"))
+        self.ok("encode", "--model", self.path("b.bdnn"), "--data", self.path("x.npy"), "--out", self.path("b.codes"))
+        self.fails(2, "encode both with the same model", "search", "--database", self.path("a.codes"), "--queries", self.path("b.codes"))
+        self.fails(2, "not by the given one", "search", "--model", self.path("b.bdnn"), "--database", self.path("a.codes"),
+                   "--queries", self.path("x.npy"))
+        np.save(self.path("labels.npy"), np.arange(399))
+        self.fails(2, "labels.npy has 399 labels for 400 vectors", "search", "--database", self.path("a.codes"),
+                   "--queries", self.path("a.codes"), "--database-labels", self.path("labels.npy"))
+
+    def test_what_cannot_be_encoded_leaves_no_file(self):
+        x = self.data(rows=5000)
+        self.train("x.npy")
+        x[4999, 3] = np.nan
+        np.save(self.path("x.npy"), x)
+        self.fails(1, "x.npy: vector 4999 has nan in column 3", "encode", "--model", self.path("m.bdnn"),
+                   "--data", self.path("x.npy"), "--out", self.path("c.codes"))
+
+    def test_outputs_that_cannot_be_written(self):
+        self.data()
+        self.train("x.npy")
+        encode = ["encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out"]
+        self.fails(1, "cannot write: No such file or directory", *encode, self.path("no/such/c.codes"))
+        self.fails(2, "end in .codes, .npy or .bvecs", *encode, self.path("c.txt"))
+        os.mkdir(self.path("folder.codes"))
+        self.fails(1, "is a directory", *encode, self.path("folder.codes"))
+
+    def test_a_full_disk_leaves_the_old_file_and_nothing_else(self):
+        self.data("few.npy", rows=300, dimension=20)
+        self.data("many.npy", rows=20_000, dimension=20)
+        self.ok("train", "--method", "lsh", "--bits", 64, "--data", self.path("few.npy"), "--model", self.path("m.bdnn"))
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("few.npy"), "--out", self.path("old.codes"))
+        os.mkdir(self.path("disk"))
+        # A file system of 64 KB, in a name space of its own; what is written to it needs 160 KB and more.
+        script = """
+            cd "$1"
+            mount -t tmpfs -o size=64k tmpfs disk || exit 90
+            cp old.codes disk/c.codes
+            "$2" encode --model m.bdnn --data many.npy --out disk/c.codes; echo "encode $?"
+            for name in x.npy x.fvecs x.hdf5 x.mat x.csv x.idx.gz; do
+              "$2" convert many.npy "disk/$name"; echo "convert $?"
+            done
+            head -c 100000 /dev/zero > disk/filler
+            "$2" train --bits 8 --data few.npy --model disk/m.bdnn; echo "train $?"
+            cmp old.codes disk/c.codes && echo "left: $(ls -A disk | tr '\\n' ' ')"
+        """
+        unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+        result = subprocess.run([*unshare, "bash", "-c", script, "bash", self.folder.name, BDNN], capture_output=True, text=True)
+        expected = ["encode 1"] + 6 * ["convert 1"] + ["train 1", "left: c.codes filler "]
+        self.assertEqual(result.stdout.splitlines(), expected, result.stderr)
+        self.assertEqual(result.stderr.count("bdnn convert: disk/x."), 6, result.stderr)
+        self.assertIn("bdnn encode: disk/c.codes: cannot write: No space left on device", result.stderr)
+        self.assertIn("bdnn train: disk/m.bdnn: cannot write: No space left on device", result.stderr)
+
+    def test_interruption_leaves_nothing(self):
+        write_fvecs(self.path("x.fvecs"), self.rng.normal(size=(200_000, 100)))
+        self.data("few.npy", rows=300, dimension=100)
+        self.train("few.npy")
+        before = sorted(os.listdir(self.folder.name))
+        interrupted = 0
+        for delay in (0.02, 0.05, 0.1, 0.15, 0.2):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                process = subprocess.Popen([BDNN, "encode", "--model", self.path("m.bdnn"), "--data", self.path("x.fvecs"),
+                                            "--out", self.path("c.codes"), "--threads", "1"], stdout=subprocess.DEVNULL)
+                time.sleep(delay)
+                process.send_signal(number)
+                status = process.wait()
+                if os.path.exists(self.path("c.codes")):  # it was faster than we, then it is whole
+                    self.assertIn("verified", self.ok("inspect", self.path("c.codes")))
+                    os.remove(self.path("c.codes"))
+                else:
+                    self.assertEqual(status, -number)
+                    interrupted += 1
+                self.assertEqual(sorted(os.listdir(self.folder.name)), before)
+        self.assertGreater(interrupted, 0)
+
+    def test_hostile_files_do_not_crash(self):
+        self.data()
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        for name in ("x.npy", "m.bdnn", "x.codes"):
+            whole = read(self.path(name))
+            for _ in range(15):
+                broken = bytearray(whole)
+                for at in self.rng.integers(0, min(len(whole), 300), size=8):
+                    broken[at] = self.rng.integers(0, 256)
+                write(self.path("broken." + name.split(".")[1]), broken)
+                result = run("inspect", self.path("broken." + name.split(".")[1]))
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+
+    def test_output_to_a_full_device_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BDNN, "methods"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot write", result.stderr)
+
+
+if __name__ == "__main__":
+    BDNN = os.path.abspath(sys.argv.pop(1))
+    SANITIZED = "asan" in BDNN or "tsan" in BDNN
+    unittest.main(verbosity=2)
