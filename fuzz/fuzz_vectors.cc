@@ -1,0 +1,28 @@
+// Whatever a file of vectors holds, loading it ends in vectors or in bdnn::Error. The first byte of the input chooses
+// the name, and with it the format where the content does not tell. HDF5 is left out: its library is not ours to mend
+// (docs/formats.md).
+#include "bdnn/error.h"
+#include "bdnn/vectors.h"
+#include "fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const bdnn::fuzz::ScratchFile files[] = {
+      bdnn::fuzz::ScratchFile("x.npy"), bdnn::fuzz::ScratchFile("x.fvecs"), bdnn::fuzz::ScratchFile("x.bvecs"),
+      bdnn::fuzz::ScratchFile("x.idx"), bdnn::fuzz::ScratchFile("x.mat"),   bdnn::fuzz::ScratchFile("x.csv"),
+      bdnn::fuzz::ScratchFile("x.bin")};
+  if (size == 0) return 0;
+  const auto& file = files[data[0] % std::size(files)];
+  file.put(data + 1, size - 1);
+  constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
+  const std::string_view content(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (content.find(kHdf5) != std::string_view::npos) return 0;
+  try {
+    bdnn::load_vectors(file.path());
+  } catch (const bdnn::Error&) {
+  }
+  try {
+    bdnn::load_labels(file.path());
+  } catch (const bdnn::Error&) {
+  }
+  return 0;
+}
