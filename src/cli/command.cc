@@ -64,6 +64,10 @@ void add_threads_option(CLI::App* verb, int& threads) {
 
 void add_json_option(CLI::App* verb, bool& json) { verb->add_flag("--json", json, "Print one JSON object instead"); }
 
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 std::unique_ptr<Progress> make_progress() {
   if (::isatty(STDERR_FILENO) != 0) return std::make_unique<TerminalProgress>();
   return std::make_unique<Progress>();

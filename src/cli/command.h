@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bdnn/progress.h"
@@ -21,6 +22,9 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& su
 
 void add_threads_option(CLI::App* verb, int& threads);
 void add_json_option(CLI::App* verb, bool& json);
+
+// One line on standard output. A name that is not valid UTF-8, which JSON must be, is shown with replacement marks.
+void print_json(const nlohmann::ordered_json& json);
 
 // A bar with rate and time left on a terminal, nothing in a pipe.
 std::unique_ptr<Progress> make_progress();

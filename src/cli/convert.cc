@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "cli/command.h"
 
@@ -35,11 +33,11 @@ void convert_verb(const Arguments& arguments) {
     shape = convert_file(arguments.from, arguments.to, options);
   }
   if (arguments.json) {
-    const nlohmann::json out = {{"file", arguments.to},
-                                {"count", shape.count},
-                                {"dimension", shape.dimension},
-                                {"element", name_of(shape.element)}};
-    fmt::print("{}\n", out.dump());
+    const nlohmann::ordered_json out = {{"file", arguments.to},
+                                        {"count", shape.count},
+                                        {"dimension", shape.dimension},
+                                        {"element", name_of(shape.element)}};
+    print_json(out);
     return;
   }
   fmt::print("{}: {} vectors of {} {}\n", arguments.to, with_commas(shape.count), shape.dimension,

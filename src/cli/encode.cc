@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 
@@ -23,10 +21,10 @@ void encode_verb(const Arguments& arguments) {
   const std::size_t count = encode_file(model, arguments.data, arguments.out, arguments.threads, *progress);
   const double seconds = watch.seconds();
   if (arguments.json) {
-    const nlohmann::json result = {{"codes", arguments.out},    {"count", count},
-                                   {"bits", model.bits()},      {"model", fingerprint(model)},
-                                   {"encode_seconds", seconds}, {"peak_memory_bytes", peak_memory()}};
-    fmt::print("{}\n", result.dump());
+    const nlohmann::ordered_json result = {{"codes", arguments.out},    {"count", count},
+                                           {"bits", model.bits()},      {"model", fingerprint(model)},
+                                           {"encode_seconds", seconds}, {"peak_memory_bytes", peak_memory()}};
+    print_json(result);
     return;
   }
   fmt::print("{}: {} codes of {} bits; {:.2f} s, {:.0f} MB at most\n", arguments.out, with_commas(count), model.bits(),

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "bdnn/bdnn.h"
@@ -78,7 +77,7 @@ void inspect_verb(const std::string& path, bool json) {
                            : file.find(':') == std::string::npos && is_model_file(path) ? inspect_model(path)
                                                                                         : inspect_vectors(path);
   if (json) {
-    fmt::print("{}\n", out.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    print_json(out);
     return;
   }
   for (const auto& [key, value] : out.items()) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 
 namespace bdnn::cli {
@@ -11,9 +9,9 @@ namespace {
 
 void methods_verb(bool json) {
   if (json) {
-    auto list = nlohmann::json::array();
+    auto list = nlohmann::ordered_json::array();
     for (const auto& method : methods()) {
-      auto options = nlohmann::json::array();
+      auto options = nlohmann::ordered_json::array();
       for (const auto& option : method.options) {
         options.push_back({{"name", option.name},
                            {"default", option.default_value},
@@ -23,7 +21,7 @@ void methods_verb(bool json) {
       list.push_back(
           {{"name", method.name}, {"summary", method.summary}, {"reference", method.reference}, {"options", options}});
     }
-    fmt::print("{}\n", nlohmann::json{{"methods", list}}.dump());
+    print_json({{"methods", list}});
     return;
   }
   for (const auto& method : methods()) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
@@ -71,19 +69,19 @@ void search_verb(Arguments& arguments) {
   const double seconds = watch.seconds();
 
   if (arguments.json) {
-    auto list = nlohmann::json::array();
+    auto list = nlohmann::ordered_json::array();
     for (std::size_t q = 0; q < results.size(); ++q) {
-      auto ids = nlohmann::json::array();
-      auto distances = nlohmann::json::array();
+      auto ids = nlohmann::ordered_json::array();
+      auto distances = nlohmann::ordered_json::array();
       for (const auto& neighbour : results[q]) {
         ids.push_back(neighbour.id);
         distances.push_back(neighbour.distance);
       }
       list.push_back({{"query", q}, {"ids", ids}, {"distances", distances}});
     }
-    const nlohmann::json out = {
+    const nlohmann::ordered_json out = {
         {"database", database.size()}, {"bits", database.bits()}, {"search_seconds", seconds}, {"results", list}};
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return;
   }
   const auto label = [](const std::vector<std::int64_t>& labels, std::size_t i) {

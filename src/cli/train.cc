@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "bdnn/bdnn.h"
@@ -37,12 +35,12 @@ void train_verb(Arguments& arguments) {
   save_model(model, arguments.model);
 
   if (arguments.json) {
-    const nlohmann::json result = {{"model", arguments.model},        {"fingerprint", fingerprint(model)},
-                                   {"method", model.record.method},   {"bits", model.bits()},
-                                   {"dimension", model.dimension()},  {"samples", model.record.samples},
-                                   {"options", model.record.options}, {"load_seconds", load_seconds},
-                                   {"train_seconds", seconds},        {"peak_memory_bytes", peak_memory()}};
-    fmt::print("{}\n", result.dump());
+    const nlohmann::ordered_json result = {{"model", arguments.model},        {"fingerprint", fingerprint(model)},
+                                           {"method", model.record.method},   {"bits", model.bits()},
+                                           {"dimension", model.dimension()},  {"samples", model.record.samples},
+                                           {"options", model.record.options}, {"load_seconds", load_seconds},
+                                           {"train_seconds", seconds},        {"peak_memory_bytes", peak_memory()}};
+    print_json(result);
     return;
   }
   fmt::print(

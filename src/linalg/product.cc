@@ -205,10 +205,7 @@ void add_transposed(const T* a, std::size_t rows, std::size_t a_stride, const T*
 template <class T>
 PackedMatrix<T> PackedMatrix<T>::from_columns(const T* a, std::size_t rows, std::size_t depth, std::size_t stride) {
   const std::size_t panel = panel_rows<T>();
-  PackedMatrix packed;
-  packed.rows_ = rows;
-  packed.depth_ = depth;
-  packed.data_ = AlignedBuffer<T>((rows + panel - 1) / panel * panel * depth);
+  PackedMatrix packed(rows, depth, (rows + panel - 1) / panel * panel * depth);
   T* out = packed.data_.data();
   for (std::size_t r = 0; r < rows; r += panel) {
     const std::size_t height = std::min(panel, rows - r);
@@ -223,10 +220,7 @@ PackedMatrix<T> PackedMatrix<T>::from_columns(const T* a, std::size_t rows, std:
 template <class T>
 PackedMatrix<T> PackedMatrix<T>::from_rows(const T* a, std::size_t rows, std::size_t depth, std::size_t stride) {
   const std::size_t panel = panel_rows<T>();
-  PackedMatrix packed;
-  packed.rows_ = rows;
-  packed.depth_ = depth;
-  packed.data_ = AlignedBuffer<T>((rows + panel - 1) / panel * panel * depth);
+  PackedMatrix packed(rows, depth, (rows + panel - 1) / panel * panel * depth);
   T* out = packed.data_.data();
   for (std::size_t r = 0; r < rows; r += panel, out += panel * depth) {
     for (std::size_t i = 0; i < panel; ++i) {

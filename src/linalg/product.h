@@ -33,6 +33,8 @@ class PackedMatrix {
   const T* data() const { return data_.data(); }
 
  private:
+  PackedMatrix(std::size_t rows, std::size_t depth, std::size_t size) : rows_(rows), depth_(depth), data_(size) {}
+
   std::size_t rows_ = 0;
   std::size_t depth_ = 0;
   AlignedBuffer<T> data_;
