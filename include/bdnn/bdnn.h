@@ -3,7 +3,8 @@
 //     bdnn::Vectors x = bdnn::load_vectors("train.fvecs");
 //     bdnn::Model model = bdnn::train(x, {.method = "itq", .bits = 32});
 //     bdnn::Codes codes = bdnn::encode(model, x);
-//     for (auto [id, distance] : bdnn::search(codes, codes, {.k = 5}).front()) { ... }
+//     auto neighbours = bdnn::search(codes, codes, {.k = 5});
+//     for (auto [id, distance] : neighbours[0]) { ... }
 #pragma once
 
 #include "bdnn/codes.h"
