@@ -6,6 +6,8 @@
 #include <chrono>
 #include <fstream>
 
+#include "base/error.h"
+
 namespace bdnn::cli {
 namespace {
 
@@ -63,6 +65,18 @@ void add_threads_option(CLI::App* verb, int& threads) {
 }
 
 void add_json_option(CLI::App* verb, bool& json) { verb->add_flag("--json", json, "Print one JSON object instead"); }
+
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments) {
+  std::map<std::string, std::string> values;
+  for (const auto& assignment : assignments) {
+    const auto equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      misuse("--set {} is no assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
+    }
+    values[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+  }
+  return values;
+}
 
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

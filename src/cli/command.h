@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bdnn/progress.h"
 
@@ -13,6 +15,8 @@ namespace bdnn::cli {
 void add_train(CLI::App& app);
 void add_encode(CLI::App& app);
 void add_search(CLI::App& app);
+void add_evaluate(CLI::App& app);
+void add_dataset(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_methods(CLI::App& app);
@@ -22,6 +26,9 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& su
 
 void add_threads_option(CLI::App* verb, int& threads);
 void add_json_option(CLI::App* verb, bool& json);
+
+// --set name=value, as often as given.
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments);
 
 // One line on standard output. A name that is not valid UTF-8, which JSON must be, is shown with replacement marks.
 void print_json(const nlohmann::ordered_json& json);

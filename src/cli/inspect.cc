@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 
 #include "base/files.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 #include "codes/codes_file.h"
 #include "data/summary.h"
+#include "evaluate/diagnostics.h"
 #include "hash/model_file.h"
 
 namespace bdnn::cli {
@@ -41,15 +42,48 @@ ordered_json inspect_model(const std::string& path) {
           {"fingerprint", fingerprint(model)}};
 }
 
-ordered_json inspect_codes(const std::string& path) {
-  const Codes codes = load_codes(path);  // verifies the checksum
-  return {{"kind", "codes"},
-          {"count", codes.size()},
-          {"bits", codes.bits()},
-          {"bytes per code", codes.bytes_per_code()},
-          {"method", codes.origin().method},
-          {"model", codes.origin().model},
-          {"checksum", "verified"}};
+struct Arguments {
+  std::string file;
+  std::string model;
+  std::string data;
+  bool brief = false;
+  bool json = false;
+  int threads = 0;
+};
+
+ordered_json inspect_codes(const Arguments& arguments) {
+  const Codes codes = load_codes(arguments.file);  // verifies the checksum
+  ordered_json out = {{"kind", "codes"},
+                      {"count", codes.size()},
+                      {"bits", codes.bits()},
+                      {"bytes per code", codes.bytes_per_code()},
+                      {"method", codes.origin().method},
+                      {"model", codes.origin().model},
+                      {"checksum", "verified"}};
+  if (arguments.brief) return out;
+  const CodesDiagnostics found = diagnose_codes(codes, arguments.threads);
+  const auto [least, most] = std::minmax_element(found.balance.begin(), found.balance.end());
+  out["distinct codes"] = found.distinct;
+  out["duplicates"] = found.duplicates;
+  out["entropy"] = found.entropy;
+  out["entropy of bits"] = found.bit_entropy;
+  out["balance"] = found.balance;
+  out["least balance"] = *least;
+  out["most balance"] = *most;
+  out["largest correlation"] = found.largest_correlation;
+  out["largest correlation of"] = {found.largest_pair[0], found.largest_pair[1]};
+  out["mean correlation"] = found.mean_correlation;
+  out["distances"] = found.distances;
+  out["mean distance"] = found.mean_distance;
+  out["deviation of distances"] = found.distance_deviation;
+  if (!arguments.model.empty() && !arguments.data.empty()) {
+    const Model model = load_model(arguments.model);
+    const auto quantization = diagnose_quantization(model, load_vectors(arguments.data), arguments.threads);
+    out["mean |h|"] = quantization.mean_magnitude;
+    out["quantization error"] = quantization.error;
+  }
+  if (!arguments.json) out["correlation of bits"] = "\n" + correlation_map(found);
+  return out;
 }
 
 ordered_json inspect_vectors(const std::string& path) {
@@ -71,20 +105,27 @@ ordered_json inspect_vectors(const std::string& path) {
   return out;
 }
 
-void inspect_verb(const std::string& path, bool json) {
-  std::string file = path;
-  const ordered_json out = file.find(':') == std::string::npos && is_codes_file(path)   ? inspect_codes(path)
-                           : file.find(':') == std::string::npos && is_model_file(path) ? inspect_model(path)
-                                                                                        : inspect_vectors(path);
-  if (json) {
+void inspect_verb(const Arguments& arguments) {
+  const std::string& path = arguments.file;
+  const bool part = path.find(':') != std::string::npos;  // FILE:NAME, which only vectors have
+  const ordered_json out = !part && is_codes_file(path)   ? inspect_codes(arguments)
+                           : !part && is_model_file(path) ? inspect_model(path)
+                                                          : inspect_vectors(path);
+  if (arguments.json) {
     print_json(out);
     return;
   }
+  const auto list = [](const ordered_json& values) {  // numbers in one line, short
+    std::string text;
+    for (const auto& value : values) text += fmt::format("{}{:.3g}", text.empty() ? "" : " ", value.get<double>());
+    return text;
+  };
   for (const auto& [key, value] : out.items()) {
     const std::string text = value.is_number_unsigned() && key != "seed" ? with_commas(value.get<std::uint64_t>())
                              : value.is_number_float()                   ? fmt::format("{:.6g}", value.get<double>())
                              : value.is_string()                         ? value.get<std::string>()
-                                                                         : value.dump();
+                             : value.is_array() && !value.empty() && value[0].is_number() ? list(value)
+                                                                                          : value.dump();
     if (!text.empty()) fmt::print("{:<20} {}\n", key, text);
   }
 }
@@ -92,16 +133,25 @@ void inspect_verb(const std::string& path, bool json) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  struct Arguments {
-    std::string file;
-    bool json = false;
-  };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(app, "inspect", "Say what a file holds: vectors, codes or a model",
-                            "  bdnn inspect base.fvecs\n  bdnn inspect m.bdnn\n  bdnn inspect glove.hdf5:test --json");
+  CLI::App* verb =
+      add_verb(app, "inspect", "Say what a file holds: vectors, codes or a model",
+               "  bdnn inspect base.fvecs\n"
+               "  bdnn inspect m.bdnn\n"
+               "  bdnn inspect glove.hdf5:test --json\n"
+               "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
+               "Of codes it shows the balance of each bit (share of ones), the correlation between bits, the "
+               "entropy,\nduplicates and the distribution of distances; of a model and its data, how far its "
+               "outputs are from binary.");
   verb->add_option("file", arguments->file, "The file; FILE:NAME for one dataset of HDF5 or MATLAB")->required();
+  auto* model = verb->add_option("--model", arguments->model, "For codes: the model that made them ...");
+  auto* data = verb->add_option("--data", arguments->data, "... and vectors to measure its outputs on");
+  model->needs(data);
+  data->needs(model);
+  verb->add_flag("--brief", arguments->brief, "For codes: the header only");
+  add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { inspect_verb(arguments->file, arguments->json); });
+  verb->callback([arguments] { inspect_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli

@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
   bdnn::cli::add_train(app);
   bdnn::cli::add_encode(app);
   bdnn::cli::add_search(app);
+  bdnn::cli::add_evaluate(app);
+  bdnn::cli::add_dataset(app);
   bdnn::cli::add_inspect(app);
   bdnn::cli::add_convert(app);
   bdnn::cli::add_methods(app);

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "bdnn/bdnn.h"
+#include "cli/codes_input.h"
 #include "cli/command.h"
-#include "codes/codes_file.h"
 
 namespace bdnn::cli {
 namespace {
@@ -21,36 +19,6 @@ struct Arguments {
   std::size_t first = 0;
   bool json = false;
 };
-
-// Codes as they stand, or vectors made codes by the model.
-Codes codes_from(const std::string& path, const std::optional<Model>& model, int threads) {
-  if (is_codes_file(path)) {
-    Codes codes = load_codes(path);
-    if (model && !codes.origin().model.empty() && codes.origin().model != fingerprint(*model)) {
-      misuse("{} was encoded by model {}, not by the given one ({})", path, codes.origin().model, fingerprint(*model));
-    }
-    return codes;
-  }
-  if (model) {
-    try {
-      return encode(*model, load_vectors(path), threads);
-    } catch (const Error& error) {
-      throw Error(error.kind(),
-                  std::string(error.what()).starts_with(path) ? error.what() : path + ": " + error.what());
-    }
-  }
-  return load_codes(path);
-}
-
-std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of) {
-  if (path.empty()) return {};
-  auto labels = load_labels(path);
-  if (labels.size() != count) {
-    misuse("{} has {} labels for {} vectors in {}; give one label per vector", path, with_commas(labels.size()),
-           with_commas(count), of);
-  }
-  return labels;
-}
 
 void search_verb(Arguments& arguments) {
   std::optional<Model> model;

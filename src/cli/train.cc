@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
@@ -17,13 +16,7 @@ struct Arguments {
 };
 
 void train_verb(Arguments& arguments) {
-  for (const auto& assignment : arguments.set) {
-    const auto equals = assignment.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      misuse("--set {} is no assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
-    }
-    arguments.options.set[assignment.substr(0, equals)] = assignment.substr(equals + 1);
-  }
+  arguments.options.set = parse_assignments(arguments.set);
   const auto progress = make_progress();
   const Stopwatch loading;
   const Vectors vectors = load_vectors(arguments.data);

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "evaluate/protocol.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  std::string protocol;
+  std::string folder = ".";
+  std::string out;
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+void split_verb(const Arguments& arguments) {
+  const Protocol protocol = load_protocol(arguments.protocol);
+  const std::uint64_t seed = arguments.seed > 0 ? arguments.seed : protocol.split.seed;
+  const Dataset dataset = load_dataset(protocol, arguments.folder, seed);
+  if (!arguments.out.empty()) save_split(protocol, dataset, seed, arguments.out);
+  const Overlap overlap = find_overlap(dataset);
+  const DatasetHashes hashes = hash_dataset(dataset);
+  if (arguments.json) {
+    print_json({{"protocol", protocol.name},
+                {"seed", seed},
+                {"train", {{"count", dataset.train.size()}, {"xxh3", hashes.train}}},
+                {"database", {{"count", dataset.database.size()}, {"xxh3", hashes.database}}},
+                {"queries", {{"count", dataset.queries.size()}, {"xxh3", hashes.queries}}},
+                {"queries_also_in_training", overlap.with_training},
+                {"queries_also_in_database", overlap.with_database}});
+    return;
+  }
+  fmt::print("{}\n", protocol.name);
+  const auto part = [](const char* name, const Vectors& x, const std::string& hash) {
+    fmt::print("{:<10} {:>10} vectors of {} {}, xxh3 {}\n", name, with_commas(x.size()), x.dimension(),
+               name_of(x.shape().element), hash);
+  };
+  part("train", dataset.train, hashes.train);
+  part("database", dataset.database, hashes.database);
+  part("queries", dataset.queries, hashes.queries);
+  fmt::print("{} queries also stand in the training set, {} in the database\n", with_commas(overlap.with_training),
+             with_commas(overlap.with_database));
+}
+
+}  // namespace
+
+void add_dataset(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = add_verb(app, "dataset", "Draw a protocol's split, check it and write it down",
+                            "  bdnn dataset protocols/mnist-deep-hashing.toml --folder mnist --out split1\n\n"
+                            "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "
+                            "hashes of what they hold.");
+  verb->add_option("protocol", arguments->protocol, "The protocol file")->required();
+  verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
+  verb->add_option("--out", arguments->out, "A folder for the split");
+  verb->add_option("--seed", arguments->seed, "Another split than the protocol's own");
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments] { split_verb(*arguments); });
+}
+
+}  // namespace bdnn::cli

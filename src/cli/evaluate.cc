@@ -1,0 +1,341 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/codes_input.h"
+#include "cli/command.h"
+#include "evaluate/protocol.h"
+
+namespace bdnn::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kTies[] = {"expected", "order", "best", "worst"};
+
+struct Arguments {
+  // What is searched, and what for.
+  std::string model;
+  std::string database;
+  std::string queries;
+  // What is relevant.
+  std::size_t neighbours = 0;
+  std::string ground_truth;
+  std::string database_labels;
+  std::string query_labels;
+  std::string metric = "euclidean";
+  bool leave_one_out = false;
+  // Or all of this from a protocol, with models trained on the way.
+  std::string protocol;
+  std::string folder = ".";
+  std::string method = "itq";
+  std::vector<std::size_t> bits = {32};
+  std::vector<std::uint64_t> seeds = {1};
+  std::vector<std::string> set;
+  std::uint64_t split_seed = 0;
+
+  std::string ties;
+  std::size_t cutoff = 0;
+  std::vector<std::size_t> radii;
+  std::vector<std::size_t> at;
+  std::string curve;
+  std::string cache;
+  int threads = 0;
+  bool json = false;
+};
+
+MetricsOptions metrics_options(const Arguments& arguments, MetricsOptions options) {
+  for (std::size_t i = 0; i < std::size(kTies); ++i) {
+    if (arguments.ties == kTies[i]) options.ties = static_cast<Ties>(i);
+  }
+  if (arguments.cutoff > 0) options.cutoff = arguments.cutoff;
+  if (!arguments.radii.empty()) options.radii = arguments.radii;
+  if (!arguments.at.empty()) options.at = arguments.at;
+  options.curve = !arguments.curve.empty();
+  options.threads = arguments.threads;
+  return options;
+}
+
+// Names and values of all that was measured, as fractions.
+ordered_json values_of(const MetricsResult& result) {
+  ordered_json values = {{"mAP", result.mean_average_precision},
+                         {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
+  for (const auto& at : result.radii) {
+    values[fmt::format("precision@r{}", at.radius)] = at.precision;
+    values[fmt::format("recall@r{}", at.radius)] = at.recall;
+    values[fmt::format("empty@r{}", at.radius)] = at.empty;
+    values[fmt::format("looked_at@r{}", at.radius)] = at.looked_at;
+  }
+  for (const auto& at : result.ranks) {
+    values[fmt::format("precision@{}", at.k)] = at.precision;
+    values[fmt::format("recall@{}", at.k)] = at.recall;
+    if (at.nearest) values[fmt::format("nearest@{}", at.k)] = *at.nearest;
+  }
+  return values;
+}
+
+// What the numbers mean; it stands in every output.
+ordered_json definitions_of(const MetricsResult& result) {
+  return {{"ties", kTies[static_cast<std::size_t>(result.ties)]},
+          {"cutoff", result.cutoff},
+          {"divided_by", "all relevant"},
+          {"database", result.database},
+          {"queries", result.queries},
+          {"queries_without_relevant", result.queries_without_relevant},
+          {"bits", result.bits}};
+}
+
+std::string definitions_text(const MetricsResult& result) {
+  return fmt::format(
+      "{} queries in {} codes of {} bits; ties: {}; average precision over {}, divided by all relevant{}",
+      with_commas(result.queries), with_commas(result.database), result.bits,
+      kTies[static_cast<std::size_t>(result.ties)],
+      result.cutoff > 0 ? "the first " + with_commas(result.cutoff) + " returned" : "the whole ranking",
+      result.queries_without_relevant > 0 ? fmt::format("; nothing is relevant to {} queries, which count as 0",
+                                                        with_commas(result.queries_without_relevant))
+                                          : "");
+}
+
+std::string cell(const std::string& name, double value) {
+  return name.starts_with("looked_at") ? fmt::format("{:.1f}", value) : fmt::format("{:.2f} %", 100 * value);
+}
+
+void write_curve(const MetricsResult& result, const std::string& path) {
+  OutputFile file(path);
+  file.write("radius,precision,recall,empty,looked_at\n");
+  for (const auto& at : result.curve) {
+    file.write(fmt::format("{},{},{},{},{}\n", at.radius, at.precision, at.recall, at.empty, at.looked_at));
+  }
+  file.commit();
+}
+
+Metric metric_of(const Arguments& arguments) {
+  return arguments.metric == "cosine" ? Metric::cosine : Metric::euclidean;
+}
+
+void evaluate_files(const Arguments& arguments) {
+  if (arguments.database.empty() || arguments.queries.empty()) {
+    misuse("give --database and --queries, or a --protocol");
+  }
+  const bool by_labels = !arguments.database_labels.empty() && !arguments.query_labels.empty();
+  const bool by_neighbours = arguments.neighbours > 0 || !arguments.ground_truth.empty();
+  if (by_labels == by_neighbours) {
+    misuse("say what is relevant: --neighbours K, --ground-truth FILE, or --database-labels with --query-labels");
+  }
+  const auto progress = make_progress();
+  std::optional<Model> model;
+  if (!arguments.model.empty()) model = load_model(arguments.model);
+  const Codes database = codes_from(arguments.database, model, arguments.threads);
+  const Codes queries = codes_from(arguments.queries, model, arguments.threads);
+  std::vector<std::int64_t> self;
+  if (arguments.leave_one_out) {
+    if (database.size() != queries.size()) {
+      misuse("--leave-one-out is for queries that are the database itself; there are {} queries and {} codes",
+             queries.size(), database.size());
+    }
+    for (std::size_t i = 0; i < queries.size(); ++i) self.push_back(static_cast<std::int64_t>(i));
+  }
+  GroundTruth truth;
+  Relevance relevance = Relevance::neighbours({}, 0);
+  if (by_labels) {
+    auto database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
+    auto query_labels = labels_from(arguments.query_labels, queries.size(), arguments.queries);
+    relevance = Relevance::labels(std::move(database_labels), std::move(query_labels));
+  } else {
+    if (!arguments.ground_truth.empty()) {
+      truth = load_ground_truth(arguments.ground_truth, database.size(), queries.size(), arguments.neighbours);
+    } else {
+      truth = cached_neighbours(load_vectors(arguments.database), load_vectors(arguments.queries),
+                                {arguments.neighbours, metric_of(arguments), self, arguments.threads}, arguments.cache,
+                                *progress);
+    }
+    relevance = Relevance::neighbours(truth.ids, truth.k);
+  }
+  relevance.self = self;
+  const auto result = evaluate_codes(database, queries, relevance, metrics_options(arguments, {}), *progress);
+  if (!arguments.curve.empty()) write_curve(result, arguments.curve);
+  const ordered_json values = values_of(result);
+  if (arguments.json) {
+    ordered_json out = values;
+    out.update(definitions_of(result));
+    print_json(out);
+    return;
+  }
+  fmt::print("{}\n", definitions_text(result));
+  for (const auto& [name, value] : values.items()) fmt::print("{:<16} {:>10}\n", name, cell(name, value.get<double>()));
+}
+
+struct Run {
+  std::size_t bits;
+  std::uint64_t seed;
+  MetricsResult result;
+};
+
+void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
+                std::uint64_t split_seed, const std::vector<Run>& runs) {
+  // Mean and spread (largest less smallest) over the seeds of each length.
+  ordered_json summary = ordered_json::array();
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t last = first;
+    while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
+    ordered_json mean;
+    ordered_json spread;
+    std::vector<ordered_json> values;
+    for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
+    for (const auto& [name, value] : values.front().items()) {
+      double sum = 0;
+      double least = value.get<double>();
+      double most = least;
+      for (const auto& run : values) {
+        const double v = run[name].get<double>();
+        sum += v;
+        least = std::min(least, v);
+        most = std::max(most, v);
+      }
+      mean[name] = sum / static_cast<double>(values.size());
+      spread[name] = most - least;
+    }
+    summary.push_back({{"bits", runs[first].bits}, {"runs", last - first}, {"mean", mean}, {"spread", spread}});
+    first = last;
+  }
+  if (arguments.json) {
+    ordered_json list = ordered_json::array();
+    for (const auto& run : runs) {
+      ordered_json entry = {{"seed", run.seed}};
+      entry.update(definitions_of(run.result));
+      entry.update(values_of(run.result));
+      list.push_back(entry);
+    }
+    const auto hashes = hash_dataset(dataset);
+    print_json({{"protocol", protocol.name},
+                {"split_seed", split_seed},
+                {"train", hashes.train},
+                {"database", hashes.database},
+                {"queries", hashes.queries},
+                {"queries_also_in_training", overlap.with_training},
+                {"queries_also_in_database", overlap.with_database},
+                {"summary", summary},
+                {"runs", list}});
+    return;
+  }
+  fmt::print("{}: {} vectors to train on; {}\n", protocol.name, with_commas(dataset.train.size()),
+             definitions_text(runs.front().result));
+  if (overlap.with_training > 0 || overlap.with_database > 0) {
+    fmt::print("Note: {} queries also stand in the training set, {} in the database, element for element.\n",
+               with_commas(overlap.with_training), with_commas(overlap.with_database));
+  }
+  fmt::print("mean over {} run(s), spread in brackets\n\n{:<6}", summary.front()["runs"].get<std::size_t>(), "bits");
+  for (const auto& [name, value] : summary.front()["mean"].items()) fmt::print(" {:>20}", name);
+  fmt::print("\n");
+  for (const auto& row : summary) {
+    fmt::print("{:<6}", row["bits"].get<std::size_t>());
+    for (const auto& [name, value] : row["mean"].items()) {
+      const double spread = row["spread"][name].get<double>();
+      const bool plain = name.starts_with("looked_at");
+      fmt::print(" {:>20}", plain ? fmt::format("{:.1f} ({:.1f})", value.get<double>(), spread)
+                                  : fmt::format("{:.2f} % ({:.2f})", 100 * value.get<double>(), 100 * spread));
+    }
+    fmt::print("\n");
+  }
+}
+
+void evaluate_protocol(const Arguments& arguments) {
+  const Protocol protocol = load_protocol(arguments.protocol);
+  const std::uint64_t split_seed = arguments.split_seed > 0 ? arguments.split_seed : protocol.split.seed;
+  const auto progress = make_progress();
+  const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed);
+  const Overlap overlap = find_overlap(dataset);
+  GroundTruth truth;
+  Relevance relevance = Relevance::neighbours({}, 0);
+  if (protocol.labels_are_relevant) {
+    relevance = Relevance::labels(dataset.database_labels, dataset.query_labels);
+  } else {
+    GroundTruthOptions options = protocol.neighbours;
+    options.self = dataset.self;
+    options.threads = arguments.threads;
+    truth = cached_neighbours(dataset.database, dataset.queries, options, arguments.cache, *progress);
+    relevance = Relevance::neighbours(truth.ids, truth.k);
+  }
+  relevance.self = dataset.self;
+  const MetricsOptions options = metrics_options(arguments, protocol.metrics);
+  std::vector<Run> runs;
+  const auto evaluate_model = [&](const Model& model, std::uint64_t seed) {
+    const Codes database = encode_named(model, dataset.database, "the protocol's database", arguments.threads);
+    const Codes queries = encode_named(model, dataset.queries, "the protocol's queries", arguments.threads);
+    runs.push_back({model.bits(), seed, evaluate_codes(database, queries, relevance, options, *progress)});
+  };
+  if (!arguments.model.empty()) {
+    const Model model = load_model(arguments.model);
+    evaluate_model(model, model.record.seed);
+  } else {
+    for (const std::size_t bits : arguments.bits) {
+      for (const std::uint64_t seed : arguments.seeds) {
+        TrainOptions train_options{
+            .method = arguments.method, .bits = bits, .seed = seed, .threads = arguments.threads};
+        train_options.set = parse_assignments(arguments.set);
+        train_options.data_name = protocol.name;
+        evaluate_model(train(dataset.train, train_options, *progress), seed);
+      }
+    }
+  }
+  if (!arguments.curve.empty()) write_curve(runs.back().result, arguments.curve);
+  print_runs(arguments, protocol, dataset, overlap, split_seed, runs);
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = add_verb(
+      app, "evaluate", "Measure how well codes find what is relevant",
+      "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"
+      "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
+      "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
+      "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
+      "--seeds 1,2,3\n\n"
+      "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
+  verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
+  verb->add_option("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
+  verb->add_option("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
+  verb->add_option("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
+  verb->add_option("--ground-truth", arguments->ground_truth,
+                   "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
+  verb->add_option("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
+  verb->add_option("--query-labels", arguments->query_labels, "Labels of the queries");
+  verb->add_option("--metric", arguments->metric, "Of the true neighbours")
+      ->check(CLI::IsMember({"euclidean", "cosine"}))
+      ->capture_default_str();
+  verb->add_flag("--leave-one-out", arguments->leave_one_out,
+                 "Queries are the database; a query is not its own answer");
+  auto* protocol =
+      verb->add_option("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
+  verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
+  verb->add_option("--method", arguments->method, "With a protocol and no model: what to train")->capture_default_str();
+  verb->add_option("--bits", arguments->bits, "With --method: lengths of codes")->delimiter(',')->capture_default_str();
+  verb->add_option("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--set", arguments->set, "With --method: an option of the method, as name=value")
+      ->allow_extra_args(false);
+  verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own");
+  verb->add_option("--ties", arguments->ties,
+                   "How equal distances are ordered: expected (over all orders; the default), "
+                   "order (of the database), best or worst")
+      ->check(CLI::IsMember({"expected", "order", "best", "worst"}));
+  verb->add_option("--cutoff", arguments->cutoff, "Average precision over the first so many returned");
+  verb->add_option("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
+      ->delimiter(',');
+  verb->add_option("--at", arguments->at, "Precision and recall of the first so many")->delimiter(',');
+  verb->add_option("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
+  verb->add_option("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
+  add_threads_option(verb, arguments->threads);
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments, protocol] {
+    if (protocol->count() > 0) return evaluate_protocol(*arguments);
+    evaluate_files(*arguments);
+  });
+}
+
+}  // namespace bdnn::cli

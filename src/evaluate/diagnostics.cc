@@ -1,0 +1,185 @@
+#include "evaluate/diagnostics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/blocks.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "codes/hamming.h"
+#include "learn/affine.h"
+#include "linalg/product.h"
+
+namespace bdnn {
+namespace {
+
+// Sums of b and b b^T over all codes, with bits as +1 and -1: small integers, hence exact.
+struct BitMoments {
+  VectorXd sum;
+  MatrixXd products;  // lower triangle
+};
+
+struct PartialMoments {
+  VectorXf sum;
+  MatrixXf products;
+};
+
+struct TotalMoments {
+  BitMoments value;
+  void operator+=(const PartialMoments& partial) {
+    value.sum += partial.sum.cast<double>();
+    value.products += partial.products.cast<double>();
+  }
+};
+
+BitMoments bit_moments(const Codes& codes, Threads& threads) {
+  const auto bits = static_cast<Eigen::Index>(codes.bits());
+  TotalMoments total{{VectorXd::Zero(bits), MatrixXd::Zero(bits, bits)}};
+  const PartialMoments zero{VectorXf::Zero(bits), MatrixXf::Zero(bits, bits)};
+  const std::size_t tile = samples_per_tile(codes.bits());
+  sum_over_samples(threads, codes.size(), zero, total, [&](const Range& block, PartialMoments& partial) {
+    MatrixXf signs(bits, static_cast<Eigen::Index>(tile));
+    for (std::size_t first = 0; first < block.count; first += tile) {
+      const std::size_t n = std::min(tile, block.count - first);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto code = codes[block.first + first + i];
+        float* column = signs.data() + i * codes.bits();
+        for (std::size_t b = 0; b < codes.bits(); ++b) column[b] = ((code[b / 8] >> b % 8) & 1) != 0 ? 1.0F : -1.0F;
+      }
+      partial.sum += signs.leftCols(static_cast<Eigen::Index>(n)).rowwise().sum();
+      add_gram_lower(signs.data(), codes.bits(), codes.bits(), n, partial.products.data(), codes.bits());
+    }
+  });
+  return std::move(total.value);
+}
+
+double binary_entropy(double p) { return p <= 0 || p >= 1 ? 0 : -p * std::log2(p) - (1 - p) * std::log2(1 - p); }
+
+void measure_balance_and_correlation(const BitMoments& moments, CodesDiagnostics& out) {
+  const auto m = static_cast<double>(out.count);
+  const std::size_t bits = out.bits;
+  out.correlation.assign(bits * bits, 0);
+  double sum = 0;
+  for (std::size_t i = 0; i < bits; ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double mean = moments.sum[row] / m;
+    out.balance.push_back((1 + mean) / 2);
+    out.largest_imbalance = std::max(out.largest_imbalance, std::abs(mean) / 2);
+    out.bit_entropy += binary_entropy((1 + mean) / 2);
+    out.correlation[i * bits + i] = 1;
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto column = static_cast<Eigen::Index>(j);
+      const double other = moments.sum[column] / m;
+      const double spread = std::sqrt((1 - mean * mean) * (1 - other * other));
+      const double correlation = spread > 0 ? std::abs(moments.products(row, column) / m - mean * other) / spread : 0;
+      out.correlation[i * bits + j] = out.correlation[j * bits + i] = correlation;
+      sum += correlation;
+      if (correlation > out.largest_correlation) {
+        out.largest_correlation = correlation;
+        out.largest_pair[0] = j;
+        out.largest_pair[1] = i;
+      }
+    }
+  }
+  if (bits > 1) out.mean_correlation = sum / (static_cast<double>(bits * (bits - 1)) / 2);
+}
+
+void count_distinct(const Codes& codes, CodesDiagnostics& out) {
+  std::vector<std::size_t> order(codes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t bytes = codes.bytes_per_code();
+  const auto compare = [&](std::size_t a, std::size_t b) {
+    return std::memcmp(codes.data() + a * bytes, codes.data() + b * bytes, bytes);
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
+  const auto m = static_cast<double>(codes.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first + 1;
+    while (last < order.size() && compare(order[first], order[last]) == 0) ++last;
+    const double share = static_cast<double>(last - first) / m;
+    out.entropy -= share * std::log2(share);
+    ++out.distinct;
+    first = last;
+  }
+  out.duplicates = codes.size() - out.distinct;
+}
+
+void measure_distances(const Codes& codes, Threads& threads, CodesDiagnostics& out) {
+  constexpr std::size_t kSample = 1000;
+  Random random(1);
+  std::vector<std::size_t> sample(std::min(kSample, codes.size()));
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    sample[i] = codes.size() <= kSample ? i : random.below(codes.size());
+  }
+  std::vector<std::vector<std::uint64_t>> counts(sample.size(), std::vector<std::uint64_t>(codes.bits() + 1));
+  threads.for_each(sample.size(), [&](std::size_t q, int) {
+    std::vector<std::uint16_t> distances(codes.size());
+    hamming_distances(codes[sample[q]].data(), codes.data(), codes.bytes_per_code(), codes.size(), distances.data());
+    for (const std::uint16_t distance : distances) ++counts[q][distance];
+    --counts[q][0];  // itself
+  });
+  std::vector<std::uint64_t> total(codes.bits() + 1);
+  for (const auto& row : counts) {
+    for (std::size_t d = 0; d < row.size(); ++d) total[d] += row[d];
+  }
+  const auto pairs = static_cast<double>(sample.size() * (codes.size() - 1));
+  out.distances.assign(codes.bits() + 1, 0);
+  if (pairs == 0) return;
+  double square = 0;
+  for (std::size_t d = 0; d < total.size(); ++d) {
+    out.distances[d] = static_cast<double>(total[d]) / pairs;
+    out.mean_distance += static_cast<double>(d) * out.distances[d];
+    square += static_cast<double>(d) * static_cast<double>(d) * out.distances[d];
+  }
+  out.distance_deviation = std::sqrt(std::max(0.0, square - out.mean_distance * out.mean_distance));
+}
+
+}  // namespace
+
+CodesDiagnostics diagnose_codes(const Codes& codes, int thread_count) {
+  if (codes.size() == 0) misuse("there are no codes to look into");
+  Threads threads(thread_count);
+  CodesDiagnostics out;
+  out.bits = codes.bits();
+  out.count = codes.size();
+  measure_balance_and_correlation(bit_moments(codes, threads), out);
+  count_distinct(codes, out);
+  measure_distances(codes, threads, out);
+  return out;
+}
+
+QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors& vectors, int thread_count) {
+  Threads threads(thread_count);
+  const MatrixXf h = outputs_of(std::get<Network>(model.function), vectors, threads);
+  QuantizationDiagnostics out;
+  const auto magnitude = h.array().abs().cast<double>();
+  out.mean_magnitude = magnitude.mean();
+  if (out.mean_magnitude > 0) out.error = (magnitude / out.mean_magnitude - 1).square().mean();
+  return out;
+}
+
+std::string correlation_map(const CodesDiagnostics& diagnostics, std::size_t most) {
+  constexpr std::string_view kShades = " .:-=+*#%@";
+  const std::size_t bits = diagnostics.bits;
+  const std::size_t per_cell = (bits + most - 1) / most;
+  const std::size_t cells = (bits + per_cell - 1) / per_cell;
+  std::string map;
+  for (std::size_t r = 0; r < cells; ++r) {
+    for (std::size_t c = 0; c < cells; ++c) {
+      double largest = 0;
+      for (std::size_t i = r * per_cell; i < std::min(bits, (r + 1) * per_cell); ++i) {
+        for (std::size_t j = c * per_cell; j < std::min(bits, (c + 1) * per_cell); ++j) {
+          largest = std::max(largest, diagnostics.correlation[i * bits + j]);
+        }
+      }
+      const auto shade = static_cast<std::size_t>(largest * static_cast<double>(kShades.size() - 1) + 0.5);
+      map += kShades[std::min(shade, kShades.size() - 1)];
+    }
+    map += '\n';
+  }
+  return map;
+}
+
+}  // namespace bdnn

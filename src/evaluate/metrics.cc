@@ -1,0 +1,210 @@
+#include "evaluate/metrics.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "evaluate/average_precision.h"
+#include "evaluate/rankings.h"
+
+namespace bdnn {
+namespace {
+
+void check_codes(const Codes& database, const Codes& queries) {
+  if (queries.size() == 0) misuse("there are no queries; give at least 1");
+  if (database.size() == 0) misuse("the database of codes is empty; give at least 1 code");
+  if (database.size() > std::numeric_limits<std::uint32_t>::max()) {
+    misuse("the database has {} codes; at most {} can be evaluated", database.size(),
+           std::numeric_limits<std::uint32_t>::max());
+  }
+  if (database.bits() != queries.bits()) {
+    misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(),
+           database.bits());
+  }
+  const std::string& a = database.origin().model;
+  const std::string& b = queries.origin().model;
+  if (!a.empty() && !b.empty() && a != b) {
+    misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
+  }
+}
+
+void check_self(const Relevance& relevance, std::size_t database, std::size_t queries) {
+  if (!relevance.self.empty() && relevance.self.size() != queries) {
+    misuse("what to leave out is given for {} queries, and there are {}; give it for all or for none",
+           relevance.self.size(), queries);
+  }
+  for (std::size_t i = 0; i < relevance.self.size(); ++i) {
+    const std::int64_t id = relevance.self[i];
+    if (id < -1 || (id >= 0 && static_cast<std::size_t>(id) >= database)) {
+      misuse("query {} leaves out code {}, and the database has codes 0 to {}; -1 leaves out none", i, id,
+             database - 1);
+    }
+  }
+}
+
+void check(const Relevance::Neighbours& lists, const Relevance& relevance, std::size_t database, std::size_t queries) {
+  if (lists.per_query == 0) misuse("the lists of neighbours have 0 entries per query; give at least 1");
+  if (lists.ids.size() != queries * lists.per_query) {
+    misuse("{} neighbours were given for {} queries of {} each; give {}", lists.ids.size(), queries, lists.per_query,
+           queries * lists.per_query);
+  }
+  std::vector<std::size_t> last_query(database, queries);  // which last listed a code
+  for (std::size_t i = 0; i < lists.ids.size(); ++i) {
+    const std::size_t query = i / lists.per_query;
+    const std::int32_t id = lists.ids[i];
+    if (id < 0 || static_cast<std::size_t>(id) >= database) {
+      misuse("neighbour {} of query {} is code {}, and the database has codes 0 to {}", i % lists.per_query, query, id,
+             database - 1);
+    }
+    if (!relevance.self.empty() && relevance.self[query] == id) {
+      misuse("query {} leaves out code {}, which is among its neighbours; take it out of the list", query, id);
+    }
+    std::size_t& last = last_query[static_cast<std::size_t>(id)];
+    if (last == query) misuse("code {} is twice among the neighbours of query {}", id, query);
+    last = query;
+  }
+}
+
+void check(const Relevance::Labels& labels, std::size_t database, std::size_t queries) {
+  if (labels.database.size() != database) {
+    misuse("{} labels were given for a database of {} codes; give one for each", labels.database.size(), database);
+  }
+  if (labels.queries.size() != queries) {
+    misuse("{} labels were given for {} queries; give one for each", labels.queries.size(), queries);
+  }
+}
+
+void check_ranks(const MetricsOptions& options, const Relevance& relevance, std::size_t database) {
+  const bool leaves_out = std::any_of(relevance.self.begin(), relevance.self.end(), [](auto id) { return id >= 0; });
+  const std::size_t ranked = database - (leaves_out ? 1 : 0);
+  for (const std::size_t k : options.at) {
+    if (k == 0) misuse("precision among the first 0 was asked for; ask for at least the first 1");
+    if (k > ranked) misuse("precision among the first {} was asked for, and {} codes are ranked", k, ranked);
+  }
+}
+
+// A result in which sums over queries stand where their means will.
+MetricsResult zeros(const MetricsOptions& options, std::size_t bits, bool nearest) {
+  MetricsResult sums;
+  for (const std::size_t radius : options.radii) sums.radii.push_back({.radius = radius});
+  for (const std::size_t k : options.at) {
+    sums.ranks.push_back({.k = k, .nearest = nearest ? std::optional<double>(0) : std::nullopt});
+  }
+  for (std::size_t radius = 0; options.curve && radius <= bits; ++radius) sums.curve.push_back({.radius = radius});
+  return sums;
+}
+
+// Calls what(a, b) for every pair of sums of the two.
+template <class What>
+void for_each_sum(MetricsResult& a, const MetricsResult& b, const What& what) {
+  what(a.mean_average_precision, b.mean_average_precision);
+  what(a.mean_average_precision_trapezoid, b.mean_average_precision_trapezoid);
+  for (const auto member : {&MetricsResult::radii, &MetricsResult::curve}) {
+    for (std::size_t i = 0; i < (a.*member).size(); ++i) {
+      auto& x = (a.*member)[i];
+      const auto& y = (b.*member)[i];
+      what(x.precision, y.precision);
+      what(x.recall, y.recall);
+      what(x.empty, y.empty);
+      what(x.looked_at, y.looked_at);
+    }
+  }
+  for (std::size_t i = 0; i < a.ranks.size(); ++i) {
+    what(a.ranks[i].precision, b.ranks[i].precision);
+    what(a.ranks[i].recall, b.ranks[i].recall);
+    if (a.ranks[i].nearest) what(*a.ranks[i].nearest, *b.ranks[i].nearest);
+  }
+}
+
+double share(double part, std::size_t whole) { return whole == 0 ? 0 : part / static_cast<double>(whole); }
+
+void add(const TieGroup& within, std::size_t relevant, MetricsResult::AtRadius& sums) {
+  const auto found = static_cast<double>(within.relevant);
+  sums.precision += share(found, within.size);
+  sums.recall += share(found, relevant);
+  sums.empty += within.size == 0 ? 1 : 0;
+  sums.looked_at += static_cast<double>(within.size);
+}
+
+// Adds what one query is worth.
+void add(const Ranking& ranking, Ties ties, std::size_t cutoff, const HarmonicNumbers& harmonic,
+         std::vector<TieGroup>& within, MetricsResult& sums) {
+  const AveragePrecision precision = average_precision(ranking, ties, cutoff, harmonic);
+  sums.mean_average_precision += precision.standard;
+  sums.mean_average_precision_trapezoid += precision.trapezoid;
+  sums.queries_without_relevant += ranking.relevant == 0 ? 1 : 0;
+  for (auto& at : sums.ranks) {
+    const double found = relevant_among_first(ranking, ties, at.k);
+    at.precision += found / static_cast<double>(at.k);
+    at.recall += share(found, ranking.relevant);
+    if (at.nearest) *at.nearest += nearest_among_first(ranking, ties, at.k);
+  }
+  within = ranking.groups;
+  for (std::size_t d = 1; d < within.size(); ++d) {
+    within[d].size += within[d - 1].size;
+    within[d].relevant += within[d - 1].relevant;
+  }
+  for (auto& at : sums.radii) add(within[std::min(at.radius, within.size() - 1)], ranking.relevant, at);
+  for (auto& at : sums.curve) add(within[at.radius], ranking.relevant, at);
+}
+
+}  // namespace
+
+MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
+                             const MetricsOptions& options, Progress& progress) {
+  check_codes(database, queries);
+  check_self(relevance, database.size(), queries.size());
+  const auto* lists = std::get_if<Relevance::Neighbours>(&relevance.of);
+  if (lists) check(*lists, relevance, database.size(), queries.size());
+  if (!lists) check(std::get<Relevance::Labels>(relevance.of), database.size(), queries.size());
+  check_ranks(options, relevance, database.size());
+  const Rankings rankings(database, queries, relevance, options.ties);
+  std::size_t some_relevant = 0;
+  while (some_relevant < queries.size() && rankings.relevant(some_relevant) == 0) ++some_relevant;
+  if (some_relevant == queries.size()) {
+    misuse("none of the {} queries has its label in the database of {} codes; are these the labels of these codes?",
+           queries.size(), database.size());
+  }
+
+  const std::size_t cutoff = options.cutoff == 0 ? database.size() : std::min(options.cutoff, database.size());
+  const HarmonicNumbers harmonic(options.ties == Ties::order ? 0 : cutoff);
+  const MetricsResult zero = zeros(options, database.bits(), lists != nullptr);
+  MetricsResult result = zero;
+  struct Worker {
+    Rankings::Scratch scratch;
+    std::vector<TieGroup> within;
+    MetricsResult sums;
+  };
+  Threads threads(options.threads);
+  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
+  const auto range_of = [&](std::size_t block) {
+    const std::size_t first = block * Rankings::kQueriesPerBlock;
+    return Range{first, std::min(Rankings::kQueriesPerBlock, queries.size() - first)};
+  };
+  threads.in_order((queries.size() + Rankings::kQueriesPerBlock - 1) / Rankings::kQueriesPerBlock,
+                   [&](std::size_t block, int index) {
+                     Worker& worker = workers[static_cast<std::size_t>(index)];
+                     worker.sums = zero;
+                     rankings.for_each(range_of(block), worker.scratch, [&](std::size_t, const Ranking& ranking) {
+                       add(ranking, options.ties, cutoff, harmonic, worker.within, worker.sums);
+                     });
+                   },
+                   [&](std::size_t block, int index) {
+                     const MetricsResult& sums = workers[static_cast<std::size_t>(index)].sums;
+                     for_each_sum(result, sums, [](double& a, double b) { a += b; });
+                     result.queries_without_relevant += sums.queries_without_relevant;
+                     progress.update("queries", range_of(block).first + range_of(block).count, queries.size());
+                   });
+
+  const auto count = static_cast<double>(queries.size());
+  for_each_sum(result, zero, [&](double& a, double) { a /= count; });
+  result.queries = queries.size();
+  result.database = database.size();
+  result.bits = database.bits();
+  result.ties = options.ties;
+  result.cutoff = options.cutoff;
+  return result;
+}
+
+}  // namespace bdnn

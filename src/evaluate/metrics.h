@@ -1,0 +1,96 @@
+// How well codes find what is relevant: average precision, precision and recall of a ranking by Hamming distance.
+// docs/evaluation.md derives the formulas.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "bdnn/codes.h"
+#include "bdnn/progress.h"
+
+namespace bdnn {
+
+// The order of codes at the same distance, without which a ranking is not defined.
+enum class Ties {
+  expected,  // the mean over all orders
+  order,     // by position in the database, as a stable sort gives
+  best,      // relevant ones first (and the true nearest neighbour before all)
+  worst,     // relevant ones last (and the true nearest neighbour after all)
+};
+
+// What is relevant to each query: listed positions in the database, or all that has the query's label.
+struct Relevance {
+  struct Neighbours {
+    std::span<const std::int32_t> ids;  // per_query of each query, nearest first, query after query; not copied
+    std::size_t per_query;
+  };
+  struct Labels {
+    std::vector<std::int64_t> database;
+    std::vector<std::int64_t> queries;
+  };
+
+  static Relevance neighbours(std::span<const std::int32_t> ids, std::size_t per_query) {
+    return {Neighbours{ids, per_query}, {}};
+  }
+  static Relevance labels(std::vector<std::int64_t> database, std::vector<std::int64_t> queries) {
+    return {Labels{std::move(database), std::move(queries)}, {}};
+  }
+
+  std::variant<Neighbours, Labels> of;
+  std::vector<std::int64_t> self;  // empty, or of each query the position to leave out of its ranking; -1: none
+};
+
+struct MetricsOptions {
+  Ties ties = Ties::expected;
+  std::size_t cutoff = 0;                // average precision looks at this many; 0: at all
+  std::vector<std::size_t> radii = {2};  // precision and recall of what is within these distances ...
+  std::vector<std::size_t> at = {};      // ... and of the first so many
+  bool curve = false;                    // as radii, for 0 to the number of bits
+  int threads = 0;                       // 0: one per core. Results do not depend on it
+};
+
+// Means over all queries. A query to which nothing is relevant counts as 0 in every precision and recall; multiply by
+// queries / (queries - queries_without_relevant) for the mean over the others.
+struct MetricsResult {
+  std::size_t queries = 0;
+  std::size_t database = 0;
+  std::size_t bits = 0;
+  Ties ties = Ties::expected;
+  std::size_t cutoff = 0;
+  std::size_t queries_without_relevant = 0;
+
+  // The sum of the precisions at the ranks of the relevant codes, over the number of all that are relevant, whatever
+  // the cutoff.
+  double mean_average_precision = 0;
+  // The same with the mean of the precisions at the rank and just before it (before the first rank: 1), which is the
+  // area under the curve by trapezoids. Some authors report this one.
+  double mean_average_precision_trapezoid = 0;
+
+  struct AtRadius {
+    std::size_t radius = 0;
+    double precision = 0;  // 0 for a query that finds nothing
+    double recall = 0;
+    double empty = 0;      // the share of queries that find nothing
+    double looked_at = 0;  // how many codes are within
+  };
+  struct AtRank {
+    std::size_t k = 0;
+    double precision = 0;
+    double recall = 0;
+    std::optional<double> nearest = {};  // with lists of neighbours: how often the true nearest is among the first k
+  };
+  std::vector<AtRadius> radii;
+  std::vector<AtRank> ranks;
+  std::vector<AtRadius> curve;
+};
+
+// Ranks the database for every query, in one pass over the codes and without sorting. What does not fit together
+// raises Error.
+MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
+                             const MetricsOptions& options, Progress& progress);
+
+}  // namespace bdnn

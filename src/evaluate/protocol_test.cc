@@ -1,0 +1,209 @@
+#include "evaluate/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/files.h"
+#include "data/convert.h"
+#include "expect_error.h"
+#include "temporary_directory.h"
+
+namespace bdnn {
+namespace {
+
+using testing::TemporaryDirectory;
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+constexpr const char* kSplit = R"(
+name = "a split"
+[collection]
+vectors = ["a.csv", "b.csv"]
+labels = ["la.csv", "lb.csv"]
+[split]
+queries_per_class = 2
+seed = 3
+[relevance]
+kind = "labels"
+)";
+
+// Nine vectors of three classes in two files; vectors 0 and 8 are the same.
+void write_collection(const TemporaryDirectory& directory) {
+  put(directory / "a.csv", "0.5,1\n1,1\n2,1\n3,1\n");
+  put(directory / "b.csv", "4.5,1\n5,1\n6,1\n7,1\n0.5,1\n");
+  put(directory / "la.csv", "0\n1\n2\n0\n");
+  put(directory / "lb.csv", "1\n2\n0\n1\n2\n");
+}
+
+TEST(Protocol, ReadsWhatItSays) {
+  const TemporaryDirectory directory;
+  put(directory / "p.toml", R"(
+name = "n"
+[train]
+vectors = "t.fvecs"
+[database]
+vectors = "b.fvecs"
+[queries]
+vectors = "q.fvecs"
+[relevance]
+kind = "neighbours"
+neighbours = 7
+metric = "cosine"
+[metrics]
+radii = [0, 3]
+at = [10]
+cutoff = 100
+ties = "worst"
+)");
+  const Protocol protocol = load_protocol(directory / "p.toml");
+  EXPECT_EQ(protocol.train.vectors, std::vector<std::string>{"t.fvecs"});
+  EXPECT_EQ(protocol.database.vectors, std::vector<std::string>{"b.fvecs"});
+  EXPECT_FALSE(protocol.splits());
+  EXPECT_FALSE(protocol.labels_are_relevant);
+  EXPECT_EQ(protocol.neighbours.k, 7U);
+  EXPECT_EQ(protocol.neighbours.metric, Metric::cosine);
+  EXPECT_EQ(protocol.metrics.radii, (std::vector<std::size_t>{0, 3}));
+  EXPECT_EQ(protocol.metrics.at, std::vector<std::size_t>{10});
+  EXPECT_EQ(protocol.metrics.cutoff, 100U);
+  EXPECT_EQ(protocol.metrics.ties, Ties::worst);
+}
+
+TEST(Protocol, MistakesAreNamedWithTheirLine) {
+  const TemporaryDirectory directory;
+  const auto expect = [&](const std::string& text, const std::string& message) {
+    put(directory / "p.toml", text);
+    EXPECT_BDNN_ERROR(load_protocol(directory / "p.toml"), failure, message);
+  };
+  const std::string head = "[train]\nvectors = \"t\"\n[queries]\nvectors = \"q\"\n";
+  expect("name = ", "p.toml: line 1");
+  expect(head + "[relevance]\nkind = \"neighbours\"\nneighbors = 5\n",
+         "line 7: there is no 'neighbors' in [relevance]; there are kind, neighbours, metric");
+  expect(head + "[relevance]\nkind = \"friends\"\n", "line 6: 'kind' is to be neighbours, labels");
+  expect(head + "[relevance]\nkind = \"neighbours\"\nneighbours = -5\n",
+         "'neighbours' is to be a whole number, 0 or more");
+  expect(head + "[relevance]\nkind = \"neighbours\"\n[metrics]\nradii = [1, \"x\"]\n",
+         "'radii' is to be whole numbers");
+  expect(head, "[relevance] must say its kind");
+  expect(head + "[relevance]\nkind = \"labels\"\n", "needs labels of the database and of the queries");
+  expect("[relevance]\nkind = \"labels\"\n", "give either [collection]");
+  expect("colour = 1\n" + head, "line 1: there is no 'colour' at the top");
+  expect("[collection]\nvectors = \"c\"\n[relevance]\nkind = \"labels\"\n", "a split needs queries_per_class");
+}
+
+TEST(Protocol, TheOnesThatShipAreValid) {
+  const std::string folder = std::string(BDNN_SOURCE_DIR) + "/protocols";
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_FALSE(load_protocol(entry.path()).name.empty());
+    ++count;
+  }
+  EXPECT_GE(count, 4U);
+}
+
+TEST(Dataset, ASplitTakesSoManyOfEachClassAndEveryRowOnce) {
+  const TemporaryDirectory directory;
+  write_collection(directory);
+  put(directory / "p.toml", kSplit);
+  const Protocol protocol = load_protocol(directory / "p.toml");
+  std::set<std::vector<std::int32_t>> splits;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Dataset dataset = load_dataset(protocol, directory.path(), seed);
+    EXPECT_EQ(dataset.queries.size(), 6U);
+    EXPECT_EQ(dataset.train.size(), 3U);
+    EXPECT_EQ(dataset.database.size(), 3U);
+    for (std::int64_t label = 0; label < 3; ++label) {
+      EXPECT_EQ(std::count(dataset.query_labels.begin(), dataset.query_labels.end(), label), 2);
+    }
+    std::vector<std::int32_t> rows = dataset.train_rows;
+    rows.insert(rows.end(), dataset.query_rows.begin(), dataset.query_rows.end());
+    std::sort(rows.begin(), rows.end());
+    for (std::int32_t i = 0; i < 9; ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)], i);
+    // The vectors are those of the rows.
+    float vector[2];
+    to_float(dataset.queries.shape().element, dataset.queries.data(), 2, vector);
+    const float firsts[] = {0.5F, 1, 2, 3, 4.5F, 5, 6, 7, 0.5F};
+    EXPECT_EQ(vector[0], firsts[dataset.query_rows[0]]);
+    splits.insert(dataset.query_rows);
+    EXPECT_EQ(load_dataset(protocol, directory.path(), seed).query_rows, dataset.query_rows);
+  }
+  EXPECT_GT(splits.size(), 3U) << "the seed decides";
+}
+
+TEST(Dataset, QueriesThatAlsoStandElsewhereAreCounted) {
+  const TemporaryDirectory directory;
+  put(directory / "t.csv", "1,2\n3,4\n5,6.5\n");
+  put(directory / "q.csv", "3,4\n1,7.5\n1,2\n");
+  put(directory / "p.toml",
+      "[train]\nvectors = \"t.csv\"\n[queries]\nvectors = \"q.csv\"\n[relevance]\nkind = \"neighbours\"\n");
+  const Dataset dataset = load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1);
+  EXPECT_EQ(find_overlap(dataset).with_training, 2U);
+  EXPECT_EQ(find_overlap(dataset).with_database, 2U);
+}
+
+TEST(Dataset, LeaveOneOutCountsNoQueryAsItsOwnTwin) {
+  const TemporaryDirectory directory;
+  write_collection(directory);
+  put(directory / "p.toml", R"(
+[collection]
+vectors = ["a.csv", "b.csv"]
+labels = ["la.csv", "lb.csv"]
+[split]
+queries_per_class = 2
+search_queries = true
+leave_one_out = true
+[relevance]
+kind = "labels"
+)");
+  const Dataset dataset = load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1);
+  EXPECT_EQ(dataset.database.size(), dataset.queries.size());
+  EXPECT_EQ(dataset.self.size(), dataset.queries.size());
+  const bool both = std::count(dataset.query_rows.begin(), dataset.query_rows.end(), 0) +
+                        std::count(dataset.query_rows.begin(), dataset.query_rows.end(), 8) ==
+                    2;
+  EXPECT_EQ(find_overlap(dataset).with_database, both ? 2U : 0U);
+}
+
+TEST(Dataset, ASplitIsWrittenWithHashes) {
+  const TemporaryDirectory directory;
+  write_collection(directory);
+  put(directory / "p.toml", kSplit);
+  const Protocol protocol = load_protocol(directory / "p.toml");
+  const Dataset dataset = load_dataset(protocol, directory.path(), 3);
+  save_split(protocol, dataset, 3, directory / "split");
+  const auto json = nlohmann::json::parse(read_whole_file(directory / "split/split.json", 1 << 20));
+  EXPECT_EQ(json["protocol"], "a split");
+  EXPECT_EQ(json["seed"], 3);
+  EXPECT_EQ(json["queries"]["count"], 6);
+  EXPECT_EQ(json["queries"]["xxh3"], hash_dataset(dataset).queries);
+  const auto rows = load_labels(directory / "split/queries.ivecs");
+  EXPECT_TRUE(std::equal(rows.begin(), rows.end(), dataset.query_rows.begin(), dataset.query_rows.end()));
+  EXPECT_NE(hash_dataset(load_dataset(protocol, directory.path(), 4)).queries, hash_dataset(dataset).queries);
+}
+
+TEST(Dataset, MistakesAreNamed) {
+  const TemporaryDirectory directory;
+  write_collection(directory);
+  std::string greedy = kSplit;
+  greedy.replace(greedy.find("= 2"), 3, "= 4");
+  put(directory / "p.toml", greedy);
+  EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
+                    "class 0 has 3 members; 4 queries of each class were asked for");
+  greedy.replace(greedy.find("= 4"), 3, "= 3");
+  put(directory / "p.toml", greedy);
+  EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
+                    "leaves nothing to train on");
+  put(directory / "p.toml", kSplit);
+  put(directory / "lb.csv", "1\n2\n0\n1\n");
+  EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
+                    "8 labels for 9 vectors");
+  put(directory / "b.csv", "1,2,3\n");
+  EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
+                    "parts of one set must agree");
+}
+
+}  // namespace
+}  // namespace bdnn
