@@ -56,8 +56,8 @@ std::size_t hamming_distance(std::span<const std::uint8_t> a, std::span<const st
 // length in bits; `bits` gives it, and 0 means all bits of their bytes.
 Codes load_codes(const std::string& path, std::size_t bits = 0);
 
-// Looks at a .codes file where it stands, without reading it: the header is verified, the codes are not. The file
-// must not be changed while the result lives.
+// Looks at a .codes file where it stands: the header is verified, the codes' checksum is not, and codes are read only
+// where their length is no multiple of 8 (for bits beyond it). The file must not be changed while the result lives.
 Codes map_codes(const std::string& path);
 
 // Writes .codes, .npy or .bvecs by the name's ending.

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <random>
 #include <utility>
 
 #include "base/error.h"
@@ -66,6 +68,26 @@ void write_fully(int fd, const std::string& path, std::span<const std::byte> byt
   }
 }
 
+// Where the bytes of an output really go: symbolic links are followed, but not into /dev and /proc, whose entries
+// (/dev/stdout) stand for something that is open already.
+struct Target {
+  std::string path;
+  bool direct = false;
+};
+Target resolve(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::filesystem::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const std::string text = at.lexically_normal().string();
+    if (text.starts_with("/dev/") || text.starts_with("/proc/")) return {path, true};
+    std::error_code error;
+    const auto link = std::filesystem::read_symlink(at, error);
+    if (error) return {at.string(), false};  // not a link
+    at = link.is_absolute() ? link : at.parent_path() / link;
+  }
+  failure("{}: cannot write: too many symbolic links", path);
+}
+
 void sync_directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -78,7 +100,8 @@ void sync_directory_of(const std::string& path) {
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not to wait for the other end of a pipe, which is refused below.
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) failure("{}: cannot open: {}", path, reason());
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || S_ISDIR(info.st_mode)) {
@@ -130,23 +153,27 @@ std::string read_whole_file(const std::string& path, std::uint64_t limit) {
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   if (path.empty()) misuse("the output has an empty name; name a file");
+  const Target target = resolve(path);
+  target_ = target.path;
   struct stat info {};
-  const bool exists = ::stat(path.c_str(), &info) == 0;
+  const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) failure("{}: cannot write: is a directory; name a file in it", path);
-  direct_ = exists && !S_ISREG(info.st_mode);
+  direct_ = target.direct || (exists && !S_ISREG(info.st_mode));
   if (direct_) {
-    temporary_ = path;
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    temporary_ = target_;
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    seekable_ = fd_ >= 0 && ::lseek(fd_, 0, SEEK_CUR) >= 0 && exists && S_ISREG(info.st_mode);
   } else {
     // Beside the destination, so that the rename stays within one file system.
-    const auto slash = path.rfind('/');
-    const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-    temporary_ = directory + "." + file_name(path) + ".XXXXXX";
-    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    const auto slash = target_.rfind('/');
+    const std::string directory = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
+    std::random_device random;
+    do {
+      temporary_ = fmt::format("{}.{}.{:08x}", directory, file_name(target_), random());
+      fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (fd_ < 0 && errno == EEXIST);
     if (fd_ >= 0) {
-      const mode_t mask = ::umask(0);
-      ::umask(mask);
-      ::fchmod(fd_, exists ? (info.st_mode & 07777) : (0666 & ~mask));
+      if (exists) ::fchmod(fd_, info.st_mode & 07777);
       slot_ = take_slot(temporary_);
     }
   }
@@ -185,19 +212,23 @@ void OutputFile::commit() {
     failure("{}: cannot write: {}", path_, why);
   }
   if (direct_) return;
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const std::string why = reason();
     ::unlink(temporary_.c_str());
     release_slot(slot_);
     failure("{}: cannot write: {}", path_, why);
   }
   release_slot(slot_);
-  sync_directory_of(path_);
+  sync_directory_of(target_);
 }
 
 void remove_temporary_files_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and is reported like a full disk
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     struct sigaction action {};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // as nohup asks for
+    action = {};
     action.sa_handler = remove_and_die;
     ::sigemptyset(&action.sa_mask);
     ::sigaction(signal, &action, nullptr);

@@ -40,7 +40,8 @@ std::string read_whole_file(const std::string& path, std::uint64_t limit);
 
 // A file being written. It stands under a temporary name beside its destination until commit(), which makes it
 // durable and puts it in place in one step; without commit() the destination is untouched and nothing remains.
-// A destination that exists and is not a regular file (a pipe, /dev/stdout) is written directly.
+// A symbolic link is followed and stays a link. What is not a regular file, or stands in /dev or /proc (a pipe,
+// /dev/stdout), is written directly.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -52,7 +53,7 @@ class OutputFile {
   // Where the bytes stand until commit(); for libraries that insist on opening files themselves.
   const std::string& temporary_path() const { return temporary_; }
   // False for a pipe or a terminal, where write_at() cannot go back.
-  bool seekable() const { return !direct_; }
+  bool seekable() const { return !direct_ || seekable_; }
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
@@ -60,11 +61,13 @@ class OutputFile {
   void commit();
 
  private:
-  std::string path_;
+  std::string path_;    // as it was given
+  std::string target_;  // where that leads to
   std::string temporary_;
   int fd_ = -1;
   int slot_ = -1;  // where the signal handler finds the temporary name
   bool direct_ = false;
+  bool seekable_ = false;
 };
 
 // From here on, Ctrl-C, a hang-up or a termination removes the temporary files of this process before it ends.

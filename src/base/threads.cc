@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <system_error>
 
 namespace bdnn {
 
 Threads::Threads(int count) {
   if (count <= 0) count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   helpers_.reserve(static_cast<std::size_t>(count - 1));
-  for (int worker = 1; worker < count; ++worker) helpers_.emplace_back([this, worker] { serve(worker); });
+  for (int worker = 1; worker < count; ++worker) {
+    try {
+      helpers_.emplace_back([this, worker] { serve(worker); });
+    } catch (const std::system_error&) {
+      break;  // the system gives no more; results do not depend on how many there are
+    }
+  }
 }
 
 Threads::~Threads() {

@@ -14,7 +14,7 @@ namespace bdnn {
 // A team of threads that lives as long as this object. The caller's thread is its worker 0.
 class Threads {
  public:
-  explicit Threads(int count = 0);  // 0: one per core
+  explicit Threads(int count = 0);  // 0: one per core. Fewer, where the system refuses
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <fstream>
 
@@ -32,16 +33,15 @@ class TerminalProgress final : public Progress {
     const double elapsed = time - stage_start_;
     const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
     const double left = rate > 0 ? static_cast<double>(total - done) / rate : 0;
-    fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f}%  {:.3g}/s  {:.0f} s left", stage, "", filled, "",
-               kWidth - filled, 100 * share, rate, left);
-    std::fflush(stderr);
+    say(fmt::format("\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f}%  {:.3g}/s  {:.0f} s left", stage, "", filled, "",
+                    kWidth - filled, 100 * share, rate, left));
     shown_ = true;
     if (done == total) clear();
   }
 
  private:
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
+    if (shown_) say("\r\033[K");
     shown_ = false;
   }
 
@@ -57,6 +57,19 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& su
   CLI::App* verb = app.add_subcommand(name, summary);
   verb->footer("\nExamples:\n" + examples);
   return verb;
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
+                           (text.size() == 1 || text[0] != '0');
+        if (whole && error == std::errc() && end == text.data() + text.size()) return "";
+        return "'" + text + "' is no whole number";
+      },
+      "N");
 }
 
 void add_threads_option(CLI::App* verb, int& threads) {
@@ -76,6 +89,11 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
     values[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
   return values;
+}
+
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 void print_json(const nlohmann::ordered_json& json) {
@@ -112,6 +130,7 @@ std::string printable(std::string_view text) {
                                                     : 0;
     bool valid = length > 0 && i + length <= text.size() && (length > 1 || (byte(i) >= 0x20 && byte(i) != 0x7f));
     for (std::size_t k = 1; valid && k < length; ++k) valid = byte(i + k) >> 6 == 2;
+    if (valid && byte(i) == 0xc2 && byte(i + 1) < 0xa0) valid = false;  // control characters of eight bits
     if (valid) {
       out.append(text.substr(i, length));
       i += length;

@@ -24,6 +24,9 @@ void add_methods(CLI::App& app);
 // A subcommand with an example at the end of its help.
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples);
 
+// Checks that an option is a whole number as people write it: digits, without a sign or a leading zero, below 2^63.
+CLI::Validator whole_number();
+
 void add_threads_option(CLI::App* verb, int& threads);
 void add_json_option(CLI::App* verb, bool& json);
 
@@ -32,6 +35,9 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
 
 // One line on standard output. A name that is not valid UTF-8, which JSON must be, is shown with replacement marks.
 void print_json(const nlohmann::ordered_json& json);
+
+// To standard error. That nobody may be listening there is no failure.
+void say(const std::string& text);
 
 // A bar with rate and time left on a terminal, nothing in a pipe.
 std::unique_ptr<Progress> make_progress();

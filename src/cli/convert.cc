@@ -40,7 +40,7 @@ void convert_verb(const Arguments& arguments) {
     print_json(out);
     return;
   }
-  fmt::print("{}: {} vectors of {} {}\n", arguments.to, with_commas(shape.count), shape.dimension,
+  fmt::print("{}: {} vectors of {} {}\n", printable(arguments.to), with_commas(shape.count), shape.dimension,
              name_of(shape.element));
 }
 
@@ -60,10 +60,12 @@ void add_convert(CLI::App& app) {
   verb->add_option("from", arguments->from, "The file to read; FILE:NAME for one dataset of HDF5 or MATLAB")
       ->required();
   verb->add_option("to", arguments->to, "The file to write")->required();
-  verb->add_option("--element", arguments->element, "The type of the elements written (default: as read, if possible)");
+  auto* element = verb->add_option("--element", arguments->element,
+                                   "The type of the elements written (default: as read, if possible)");
   auto* labels = verb->add_option("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
   verb->add_flag("--as-labels", arguments->as_labels, "Read labels (one integer per vector) and write those")
-      ->excludes(labels);
+      ->excludes(labels)
+      ->excludes(element);
   add_json_option(verb, arguments->json);
   verb->callback([arguments] { convert_verb(*arguments); });
 }

@@ -54,7 +54,7 @@ void add_dataset(CLI::App& app) {
   verb->add_option("protocol", arguments->protocol, "The protocol file")->required();
   verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
   verb->add_option("--out", arguments->out, "A folder for the split");
-  verb->add_option("--seed", arguments->seed, "Another split than the protocol's own");
+  verb->add_option("--seed", arguments->seed, "Another split than the protocol's own")->check(whole_number());
   add_json_option(verb, arguments->json);
   verb->callback([arguments] { split_verb(*arguments); });
 }

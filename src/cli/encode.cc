@@ -27,8 +27,8 @@ void encode_verb(const Arguments& arguments) {
     print_json(result);
     return;
   }
-  fmt::print("{}: {} codes of {} bits; {:.2f} s, {:.0f} MB at most\n", arguments.out, with_commas(count), model.bits(),
-             seconds, static_cast<double>(peak_memory()) / 1e6);
+  fmt::print("{}: {} codes of {} bits; {:.2f} s, {:.0f} MB at most\n", printable(arguments.out), with_commas(count),
+             model.bits(), seconds, static_cast<double>(peak_memory()) / 1e6);
 }
 
 }  // namespace

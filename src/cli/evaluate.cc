@@ -299,7 +299,8 @@ void add_evaluate(CLI::App& app) {
   verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
   verb->add_option("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
   verb->add_option("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
-  verb->add_option("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
+  verb->add_option("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours")
+      ->check(whole_number());
   verb->add_option("--ground-truth", arguments->ground_truth,
                    "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
   verb->add_option("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
@@ -313,21 +314,30 @@ void add_evaluate(CLI::App& app) {
       verb->add_option("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
   verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
   verb->add_option("--method", arguments->method, "With a protocol and no model: what to train")->capture_default_str();
-  verb->add_option("--bits", arguments->bits, "With --method: lengths of codes")->delimiter(',')->capture_default_str();
+  verb->add_option("--bits", arguments->bits, "With --method: lengths of codes")
+      ->check(whole_number())
+      ->delimiter(',')
+      ->capture_default_str();
   verb->add_option("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
+      ->check(whole_number())
       ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--set", arguments->set, "With --method: an option of the method, as name=value")
       ->allow_extra_args(false);
-  verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own");
+  verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own")
+      ->check(whole_number());
   verb->add_option("--ties", arguments->ties,
                    "How equal distances are ordered: expected (over all orders; the default), "
                    "order (of the database), best or worst")
       ->check(CLI::IsMember({"expected", "order", "best", "worst"}));
-  verb->add_option("--cutoff", arguments->cutoff, "Average precision over the first so many returned");
+  verb->add_option("--cutoff", arguments->cutoff, "Average precision over the first so many returned")
+      ->check(whole_number());
   verb->add_option("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
+      ->check(whole_number())
       ->delimiter(',');
-  verb->add_option("--at", arguments->at, "Precision and recall of the first so many")->delimiter(',');
+  verb->add_option("--at", arguments->at, "Precision and recall of the first so many")
+      ->check(whole_number())
+      ->delimiter(',');
   verb->add_option("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
   verb->add_option("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
   add_threads_option(verb, arguments->threads);

@@ -6,6 +6,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 #include "codes/codes_file.h"
+#include "data/format.h"
 #include "data/summary.h"
 #include "evaluate/diagnostics.h"
 #include "hash/model_file.h"
@@ -16,6 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 bool is_model_file(const std::string& path) {
+  if (!split_source_name(path).part.empty()) return false;
   const InputFile file(path);
   std::string head(64, '\0');
   head.resize(file.read_some_at(0, std::as_writable_bytes(std::span(head))));
@@ -107,10 +109,9 @@ ordered_json inspect_vectors(const std::string& path) {
 
 void inspect_verb(const Arguments& arguments) {
   const std::string& path = arguments.file;
-  const bool part = path.find(':') != std::string::npos;  // FILE:NAME, which only vectors have
-  const ordered_json out = !part && is_codes_file(path)   ? inspect_codes(arguments)
-                           : !part && is_model_file(path) ? inspect_model(path)
-                                                          : inspect_vectors(path);
+  const ordered_json out = is_codes_file(path)   ? inspect_codes(arguments)
+                           : is_model_file(path) ? inspect_model(path)
+                                                 : inspect_vectors(path);
   if (arguments.json) {
     print_json(out);
     return;
@@ -120,10 +121,14 @@ void inspect_verb(const Arguments& arguments) {
     for (const auto& value : values) text += fmt::format("{}{:.3g}", text.empty() ? "" : " ", value.get<double>());
     return text;
   };
+  const auto shown = [](const std::string& key, const ordered_json& value) {  // the map has lines, the rest must not
+    const auto text = value.get<std::string>();
+    return key == "correlation of bits" ? text : printable(text);
+  };
   for (const auto& [key, value] : out.items()) {
     const std::string text = value.is_number_unsigned() && key != "seed" ? with_commas(value.get<std::uint64_t>())
                              : value.is_number_float()                   ? fmt::format("{:.6g}", value.get<double>())
-                             : value.is_string()                         ? value.get<std::string>()
+                             : value.is_string()                         ? shown(key, value)
                              : value.is_array() && !value.empty() && value[0].is_number() ? list(value)
                                                                                           : value.dump();
     if (!text.empty()) fmt::print("{:<20} {}\n", key, text);

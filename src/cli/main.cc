@@ -40,7 +40,7 @@ int run(int argc, char** argv) {
     return chosen.empty() ? std::string("bdnn") : "bdnn " + chosen.front()->get_name();
   };
   const auto complain = [&](const char* what, int status) {
-    fmt::print(stderr, "{}: {}\n", verb_name(), bdnn::cli::printable(what));
+    bdnn::cli::say(fmt::format("{}: {}\n", verb_name(), bdnn::cli::printable(what)));
     return status;
   };
   try {
@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
     complain(error.what(), kMisused);
-    fmt::print(stderr, "Try '{} --help'.\n", verb_name());
+    bdnn::cli::say(fmt::format("Try '{} --help'.\n", verb_name()));
     return kMisused;
   } catch (const bdnn::Error& error) {
     return complain(error.what(), error.kind() == bdnn::Error::Kind::misuse ? kMisused : kFailed);

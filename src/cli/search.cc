@@ -45,7 +45,14 @@ void search_verb(Arguments& arguments) {
         ids.push_back(neighbour.id);
         distances.push_back(neighbour.distance);
       }
-      list.push_back({{"query", q}, {"ids", ids}, {"distances", distances}});
+      nlohmann::ordered_json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
+      if (!query_labels.empty()) entry["query_label"] = query_labels[q];
+      if (!database_labels.empty()) {
+        auto labels = nlohmann::ordered_json::array();
+        for (const auto& neighbour : results[q]) labels.push_back(database_labels[neighbour.id]);
+        entry["labels"] = labels;
+      }
+      list.push_back(entry);
     }
     const nlohmann::ordered_json out = {
         {"database", database.size()}, {"bits", database.bits()}, {"search_seconds", seconds}, {"results", list}};
@@ -63,8 +70,8 @@ void search_verb(Arguments& arguments) {
                  label(database_labels, neighbour.id));
     }
   }
-  fmt::print(stderr, "{} queries among {} codes of {} bits: {:.1f} us per query\n", with_commas(queries.size()),
-             with_commas(database.size()), database.bits(), 1e6 * seconds / static_cast<double>(queries.size()));
+  say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query\n", with_commas(queries.size()),
+                  with_commas(database.size()), database.bits(), 1e6 * seconds / static_cast<double>(queries.size())));
 }
 
 }  // namespace
@@ -80,11 +87,12 @@ void add_search(CLI::App& app) {
   verb->add_option("--database", arguments->database, "What to search: codes, or vectors to be encoded")->required();
   verb->add_option("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded")->required();
   auto* k = verb->add_option("-k", arguments->options.k, "The number of neighbours")
-                ->check(CLI::PositiveNumber)
+                ->check(whole_number())
                 ->capture_default_str();
-  auto* radius = verb->add_option("--radius", arguments->radius, "All codes within this distance, itself included");
+  auto* radius = verb->add_option("--radius", arguments->radius, "All codes within this distance, itself included")
+                     ->check(whole_number());
   radius->excludes(k);
-  verb->add_option("--first", arguments->first, "Search only for the first so many queries");
+  verb->add_option("--first", arguments->first, "Search only for the first so many queries")->check(whole_number());
   verb->add_option("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb->add_option("--query-labels", arguments->query_labels, "Labels to print beside the queries");
   add_threads_option(verb, arguments->options.threads);

@@ -17,6 +17,7 @@ struct Arguments {
 
 void train_verb(Arguments& arguments) {
   arguments.options.set = parse_assignments(arguments.set);
+  { const OutputFile probe(arguments.model); }  // better to fail before the training than after it
   const auto progress = make_progress();
   const Stopwatch loading;
   const Vectors vectors = load_vectors(arguments.data);
@@ -38,8 +39,8 @@ void train_verb(Arguments& arguments) {
   }
   fmt::print(
       "{}: {}, {} bits, from {} vectors of dimension {}; {:.2f} s to load, {:.2f} s to train, {:.0f} MB at most\n",
-      arguments.model, model.record.method, model.bits(), with_commas(model.record.samples), model.dimension(),
-      load_seconds, seconds, static_cast<double>(peak_memory()) / 1e6);
+      printable(arguments.model), model.record.method, model.bits(), with_commas(model.record.samples),
+      model.dimension(), load_seconds, seconds, static_cast<double>(peak_memory()) / 1e6);
 }
 
 }  // namespace
@@ -52,12 +53,15 @@ void add_train(CLI::App& app) {
                "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7");
   verb->add_option("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them")
       ->capture_default_str();
-  verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")->capture_default_str();
+  verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")
+      ->check(whole_number())
+      ->capture_default_str();
   verb->add_option("--data", arguments->data, "Vectors to learn from: a file of any known format")->required();
   verb->add_option("--model", arguments->model, "Where to write the model")->required();
   verb->add_option("--set", arguments->set, "An option of the method, as name=value; may be repeated")
       ->allow_extra_args(false);
   verb->add_option("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit")
+      ->check(whole_number())
       ->capture_default_str();
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);

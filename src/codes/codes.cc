@@ -10,6 +10,16 @@ void check_length(std::size_t bits) {
   if (bits < 1 || bits > kMaxBits) misuse("codes of {} bits were asked for; 1 to {} are possible", bits, kMaxBits);
 }
 
+// Bits beyond the length would count in every distance, and lead counters per distance astray.
+void check_unused_bits(const Codes& codes) {
+  const std::size_t used = codes.bits() % 8;
+  if (used == 0) return;
+  const auto unused = static_cast<std::uint8_t>(0xff << used);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if ((codes[i].back() & unused) != 0) failure("code {} has bits set beyond its length of {}", i, codes.bits());
+  }
+}
+
 }  // namespace
 
 Codes::Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> bytes, CodesOrigin origin)
@@ -20,15 +30,18 @@ Codes::Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> byte
   }
   auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
   data_ = {owner, owner->data()};
+  check_unused_bits(*this);
 }
 
 Codes::Codes(std::size_t bits, std::size_t count, std::shared_ptr<const std::uint8_t> bytes, CodesOrigin origin)
     : bits_(bits), count_(count), data_(std::move(bytes)), origin_(std::move(origin)) {
   check_length(bits);
+  check_unused_bits(*this);
 }
 
 std::size_t hamming_distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
   if (a.size() != b.size()) misuse("codes of {} and {} bytes cannot be compared", a.size(), b.size());
+  if (8 * a.size() > kMaxBits) misuse("codes of {} bytes were given; {} are the most", a.size(), kMaxBits / 8);
   std::uint16_t distance = 0;
   hamming_distances(a.data(), b.data(), a.size(), 1, &distance);
   return distance;

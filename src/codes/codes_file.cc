@@ -94,7 +94,7 @@ CodesHeader parse_header(const InputFile& file) {
   if (file.size() < sizeof raw) failure("{}: is truncated: {} bytes hold no .codes header", file.path(), file.size());
   file.read_at(0, std::as_writable_bytes(std::span(&raw, 1)));
   if (raw.magic != kMagic) failure("{}: does not start with the signature of a .codes file", file.path());
-  if (raw.version > kVersion) {
+  if (raw.version < 1 || raw.version > kVersion) {
     failure("{}: is of .codes version {}, this program knows up to {}; use a newer bdnn", file.path(), raw.version,
             kVersion);
   }
@@ -128,15 +128,13 @@ CodesHeader parse_header(const InputFile& file) {
   return header;
 }
 
-// Bits beyond the length would count in every distance.
-void check_unused_bits(const Codes& codes, const std::string& path) {
-  const std::size_t used = codes.bits() % 8;
-  if (used == 0) return;
-  const auto unused = static_cast<std::uint8_t>(0xff << used);
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if ((codes[i].back() & unused) != 0) {
-      failure("{}: code {} has bits set beyond its length of {}", path, i, codes.bits());
-    }
+// A complaint about codes, with the file they come from.
+template <class Make>
+Codes named(const std::string& path, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw Error(error.kind(), path + ": " + error.what());
   }
 }
 
@@ -150,9 +148,9 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
     failure("{}: has {} bytes per code, {} bits need {}", path, rows.dimension(), bits, (bits + 7) / 8);
   }
   // The bytes stay where they are; the lambda keeps their owner.
-  return {bits, rows.size(),
-          std::shared_ptr<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(rows.data()),
-                                              [rows](const std::uint8_t*) {})};
+  const std::shared_ptr<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(rows.data()),
+                                                  [rows](const std::uint8_t*) {});
+  return named(path, [&] { return Codes(bits, rows.size(), bytes); });
 }
 
 }  // namespace
@@ -168,6 +166,7 @@ std::unique_ptr<CodesWriter> create_codes(const std::string& path, std::size_t b
 }
 
 bool is_codes_file(const std::string& path) {
+  if (!split_source_name(path).part.empty()) return false;
   const InputFile file(path);
   std::array<char, 8> magic{};
   file.read_some_at(0, std::as_writable_bytes(std::span(magic)));
@@ -192,9 +191,7 @@ Codes map_codes(const std::string& path) {
 Codes load_codes(const std::string& path, std::size_t bits) {
   if (!is_codes_file(path)) {
     if (path.ends_with(".codes")) read_codes_header(path);  // says what is wrong with it
-    const Codes codes = load_exchange(path, bits);
-    check_unused_bits(codes, path);
-    return codes;
+    return load_exchange(path, bits);
   }
   const InputFile file(path);
   const CodesHeader header = parse_header(file);
@@ -204,9 +201,7 @@ Codes load_codes(const std::string& path, std::size_t bits) {
   if (checksum(std::as_bytes(std::span(bytes))) != header.payload_checksum) {
     failure("{}: is damaged: the checksum of its codes does not agree", path);
   }
-  Codes codes(header.bits, header.count, std::move(bytes), header.origin);
-  check_unused_bits(codes, path);
-  return codes;
+  return named(path, [&] { return Codes(header.bits, header.count, std::move(bytes), header.origin); });
 }
 
 void save_codes(const Codes& codes, const std::string& path) {

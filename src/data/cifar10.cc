@@ -92,6 +92,7 @@ std::vector<std::int64_t> labels(const Source& source) {
 }  // namespace
 
 const Format kCifar10 = {
-    "cifar10", "CIFAR-10's binary version, images with labels", {".bin"}, nullptr, open, create, {Element::u8}, labels};
+    "cifar10", "CIFAR-10's binary version, images with labels", {".bin"}, nullptr, open, create, {Element::u8}, false,
+    labels};
 
 }  // namespace bdnn

@@ -137,6 +137,10 @@ Shape convert_file(const std::string& from, const std::string& to, const Convert
     for (const Element element : format.stores) names += (names.empty() ? "" : ", ") + std::string(name_of(element));
     misuse("{}: {} cannot be kept in this format, only {}", to, name_of(out.element), names);
   }
+  if (!options.labels.empty() && format.labels == nullptr) {
+    misuse("{}: {} files hold no labels beside vectors; write them to a file of their own (--as-labels)", to,
+           format.name);
+  }
   const auto writer = format.create({to, out, "", options.labels});
   const std::size_t block = std::max<std::size_t>(1, (std::size_t{4} << 20) / in.bytes_per_vector());
   std::vector<std::byte> raw(std::min(block, in.count) * in.bytes_per_vector());
@@ -156,6 +160,7 @@ Shape convert_file(const std::string& from, const std::string& to, const Convert
 }
 
 Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path) {
+  if (labels.empty()) misuse("{}: there are no labels to write", path);
   const Format& format = format_for_writing(path);
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   const auto fits = [&](auto type) {

@@ -179,9 +179,13 @@ class Rows {
     while (nothing()) line = lines_.next();
     if (!line) return line;
     separator_ = separator_of(*line);
+    // A heading has names and no number; a row with one bad value is a bad row.
     bool names = false;
-    split(*line, *separator_, [&](std::string_view token) { names = names || (!token.empty() && !is_number(token)); });
-    if (!names) return line;
+    bool numbers = false;
+    split(*line, *separator_, [&](std::string_view token) {
+      if (!token.empty()) (is_number(token) ? numbers : names) = true;
+    });
+    if (!names || numbers) return line;
     do line = lines_.next();
     while (nothing());
     return line;

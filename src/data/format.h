@@ -83,6 +83,8 @@ struct Format {
   // to the first listed.
   std::vector<Element> stores = {};
 
+  bool writes_gzip = false;  // to a name that ends in .gz
+
   // Labels that the format holds beside the vectors (CIFAR-10); null: labels are read as vectors of dimension 1.
   std::vector<std::int64_t> (*labels)(const Source&) = nullptr;
 };
@@ -99,12 +101,20 @@ extern const Format kCsv;                    // csv.cc
 // All formats, in the order in which content is tried.
 std::span<const Format* const> formats();
 
+// "file" or "file:part"; a file that has the whole text for its name goes first.
+struct SourceName {
+  std::string file;
+  std::string part;
+};
+SourceName split_source_name(const std::string& path);
+
 // Opens the file at `path` ("file" or "file:part") and finds out what it is.
 Source open_source(const std::string& path);
 const Format& format_of(const Source& source);
 
 // By the name of a file to write, ".gz" left aside. An unknown ending raises Error that lists the known ones.
 const Format& format_for_writing(const std::string& path);
+bool is_gzip_name(const std::string& path);  // ends in .gz
 
 std::unique_ptr<VectorReader> open_vectors(const std::string& path);
 

@@ -55,16 +55,18 @@ std::unique_ptr<ByteStream> Source::open() const { return gzip ? open_gzip(path)
 
 std::span<const Format* const> formats() { return kFormats; }
 
+SourceName split_source_name(const std::string& path) {
+  const auto colon = path.rfind(':');
+  const bool split = colon != std::string::npos && colon > 0 && colon + 1 < path.size() &&
+                     !std::filesystem::exists(path) && std::filesystem::exists(path.substr(0, colon));
+  return split ? SourceName{path.substr(0, colon), path.substr(colon + 1)} : SourceName{path, ""};
+}
+
 Source open_source(const std::string& path) {
   Source source;
-  source.path = path;
-  // "file:part", unless a file has that very name.
-  const auto colon = path.rfind(':');
-  if (colon != std::string::npos && colon > 0 && colon + 1 < path.size() && !std::filesystem::exists(path) &&
-      std::filesystem::exists(path.substr(0, colon))) {
-    source.path = path.substr(0, colon);
-    source.part = path.substr(colon + 1);
-  }
+  const SourceName name = split_source_name(path);
+  source.path = name.file;
+  source.part = name.part;
 
   const InputFile file(source.path);
   source.size = file.size();
@@ -98,10 +100,15 @@ const Format& format_of(const Source& source) {
   return *named;
 }
 
+bool is_gzip_name(const std::string& path) { return ends_with(path, ".gz"); }
+
 const Format& format_for_writing(const std::string& path) {
   const Format* named = format_by_name(path);
   if (named == nullptr || named->create == nullptr) {
     misuse("{}: the name does not tell a format to write; known names end in {}", path, known_extensions(true));
+  }
+  if (is_gzip_name(path) && !named->writes_gzip) {
+    misuse("{}: {} is not written compressed; leave out .gz, and use gzip", path, named->name);
   }
   return *named;
 }

@@ -66,7 +66,7 @@ class IdxReader final : public VectorReader {
 
 class IdxWriter final : public VectorWriter {
  public:
-  explicit IdxWriter(const Destination& to) : file_(to.path), shape_(to.shape), gzip_(to.path.ends_with(".gz")) {
+  explicit IdxWriter(const Destination& to) : file_(to.path), shape_(to.shape), gzip_(is_gzip_name(to.path)) {
     if (shape_.count > UINT32_MAX || shape_.dimension > UINT32_MAX) {
       misuse("{}: idx holds at most 2^32 - 1 vectors; write .npy or .fvecs", to.path);
     }
@@ -148,6 +148,7 @@ const Format kIdx = {"idx",
                      recognise,
                      open,
                      create,
-                     {Element::f32, Element::u8, Element::i8, Element::i16, Element::i32, Element::f64}};
+                     {Element::f32, Element::u8, Element::i8, Element::i16, Element::i32, Element::f64},
+                     true};
 
 }  // namespace bdnn

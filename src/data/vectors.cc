@@ -98,7 +98,11 @@ Vectors load_vectors(const std::string& path) {
 std::vector<std::int64_t> load_labels(const std::string& path) {
   const Source source = open_source(path);
   const Format& format = format_of(source);
-  if (format.labels != nullptr) return format.labels(source);
+  if (format.labels != nullptr) {
+    auto labels = format.labels(source);
+    if (labels.empty()) failure("{}: holds no labels", path);
+    return labels;
+  }
 
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();

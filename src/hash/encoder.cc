@@ -22,6 +22,7 @@ void finish_layer(const std::vector<float>& bias, Activation activation, std::si
 }  // namespace
 
 Encoder::Encoder(const Network& network) {
+  validate(network);
   dimension_ = network.layers.front().inputs;
   bits_ = network.layers.back().outputs;
   for (const Layer& layer : network.layers) {
@@ -47,6 +48,11 @@ const float* Encoder::outputs(const float* x, std::size_t count, Scratch& scratc
 }
 
 std::size_t Encoder::encode(const float* x, std::size_t count, Scratch& scratch, std::uint8_t* codes) const {
+  if (layers_.size() > 1) {  // a sigmoid would make something finite of what is not
+    const float* end = x + dimension_ * count;
+    const float* bad = std::find_if(x, end, [](float v) { return !std::isfinite(v); });
+    if (bad != end) return static_cast<std::size_t>(bad - x) / dimension_;
+  }
   const float* h = outputs(x, count, scratch);
   if (pack_signs(h, bits_, count, codes)) return count;
   const float* end = h + bits_ * count;

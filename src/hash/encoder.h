@@ -39,6 +39,9 @@ class Encoder {
   std::size_t bits_ = 0;
 };
 
+// Raises Error where layers are missing or do not fit together.
+void validate(const Network& network);
+
 // The encoder of whatever form the model has.
 Encoder make_encoder(const Model& model);
 

@@ -1,13 +1,32 @@
 #include "bdnn/model.h"
 
+#include "base/error.h"
+#include "hash/encoder.h"
+
 namespace bdnn {
 
 std::size_t Model::dimension() const {
-  return std::visit([](const Network& network) { return network.layers.front().inputs; }, function);
+  return std::visit([](const Network& network) { return network.layers.empty() ? 0 : network.layers.front().inputs; },
+                    function);
 }
 
 std::size_t Model::bits() const {
-  return std::visit([](const Network& network) { return network.layers.back().outputs; }, function);
+  return std::visit([](const Network& network) { return network.layers.empty() ? 0 : network.layers.back().outputs; },
+                    function);
+}
+
+void validate(const Network& network) {
+  if (network.layers.empty()) misuse("the network has no layers; train a model or load one");
+  std::size_t inputs = network.layers.front().inputs;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    if (layer.inputs != inputs || layer.weight.size() != layer.inputs * layer.outputs ||
+        layer.bias.size() != layer.outputs || layer.weight.empty()) {
+      misuse("layer {} of the network does not fit: {} inputs, {} outputs, {} weights, {} biases, after {} outputs", i,
+             layer.inputs, layer.outputs, layer.weight.size(), layer.bias.size(), inputs);
+    }
+    inputs = layer.outputs;
+  }
 }
 
 }  // namespace bdnn

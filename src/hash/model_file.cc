@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bdnn/version.h"
+#include "hash/encoder.h"
 
 namespace bdnn {
 namespace {
@@ -94,6 +95,7 @@ class Parser {
 
   void check_version() {
     const std::uint64_t version = number("version");
+    if (version < 1) broken("has the version 0");
     if (version > kVersion) {
       failure("{}: is a model of version {}, this program knows up to {}; use a newer bdnn (it was written by {})",
               name_, version, kVersion, text("program"));
@@ -188,6 +190,9 @@ class Parser {
       }
       network.layers.push_back(std::move(layer));
     }
+    if (network.layers.back().activation != Activation::identity) {
+      broken("ends in a sigmoid, whose sign says nothing");
+    }
     if (network.layers.back().outputs > kMaxBits) broken("gives codes of more than {} bits", kMaxBits);
     return network;
   }
@@ -213,6 +218,7 @@ std::string serialize_model(const Model& model) {
   auto& metadata = header["__metadata__"];
   json activations = json::array();
   const auto& network = std::get<Network>(model.function);
+  validate(network);
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
     add(weight_name(i), layer.weight, {layer.outputs, layer.inputs});
@@ -246,8 +252,8 @@ std::string serialize_model(const Model& model) {
 Model parse_model(std::string_view bytes, const std::string& name) { return Parser(bytes, name).parse(); }
 
 bool looks_like_model(std::string_view head) {
-  return head.size() > kLengthBytes + 1 && head[kLengthBytes] == '{' &&
-         head.substr(6, 2) == std::string_view("\0\0", 2);
+  constexpr std::string_view kStart = "{\"__metadata__\"";  // JSON objects are written with sorted keys
+  return head.size() > kLengthBytes && head.substr(kLengthBytes).starts_with(kStart);
 }
 
 void save_model(const Model& model, const std::string& path) {

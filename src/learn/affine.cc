@@ -53,18 +53,21 @@ PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Thr
   PrincipalDirections result;
   result.mean = mean_of(x, threads);
   progress.update("mean and covariance", 1, 3);
-  MatrixXd covariance = covariance_of(x, result.mean, threads);
+  const MatrixXd covariance = covariance_of(x, result.mean, threads);
   progress.update("mean and covariance", 2, 3);
-  const double total_variance = covariance.trace();
-  const Eigenpairs top = top_eigenpairs(std::move(covariance), bits);
+  if (!covariance.allFinite()) failure("the training data is so large that its squares overflow; scale it down");
+  if (!(covariance.trace() > 0)) misuse("all {} vectors are the same; there is nothing to learn from them", x.size());
+  Eigenpairs top = top_eigenpairs(covariance, bits);
+  // What lies this far below the largest variance may be rounding of the products in float: look closer.
+  constexpr double kDoubtful = 1e-5;
+  if (top.values.minCoeff() < kDoubtful * top.values[0]) {
+    top = top_eigenpairs(covariance_of(x, result.mean, threads, Precision::double_products), bits);
+  }
   progress.update("mean and covariance", 3, 3);
 
-  // Below this share of the total, a variance is what rounding to float leaves of zero.
-  constexpr double kNoise = 1e-9;
-  if (!(total_variance > 0)) {
-    misuse("all {} vectors are the same; there is nothing to learn from them", x.size());
-  }
-  const auto varying = static_cast<std::size_t>((top.values.array() > kNoise * total_variance).count());
+  // Below this share of the largest, a variance is what rounding of the data itself to float leaves of zero.
+  constexpr double kNoise = 1e-13;
+  const auto varying = static_cast<std::size_t>((top.values.array() > kNoise * top.values[0]).count());
   if (varying < bits) {
     misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh", varying,
            bits, varying);

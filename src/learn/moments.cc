@@ -47,22 +47,33 @@ VectorXd mean_of(const Vectors& x, Threads& threads) {
   return total / static_cast<double>(x.size());
 }
 
-MatrixXd covariance_of(const Vectors& x, const VectorXd& mean, Threads& threads) {
+namespace {
+
+template <class T>
+MatrixXd sum_of_squares(const Vectors& x, const VectorXd& mean, Threads& threads) {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   const std::size_t dimension = x.dimension();
   const auto d = static_cast<Eigen::Index>(dimension);
   DoubleSum total{MatrixXd::Zero(d, d)};
-  const MatrixXf zero = MatrixXf::Zero(d, d);
-  const VectorXf centre = mean.cast<float>();
-  sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, MatrixXf& sum) {
+  const Matrix zero = Matrix::Zero(d, d);
+  const Eigen::Matrix<T, Eigen::Dynamic, 1> centre = mean.cast<T>();
+  sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, Matrix& sum) {
     std::vector<float> scratch;
-    MatrixXf centred;
+    Matrix centred;
     for_each_tile(x, block, scratch, [&](const Range& part, const float* values) {
-      centred = view(values, dimension, part.count).colwise() - centre;
+      centred = view(values, dimension, part.count).template cast<T>().colwise() - centre;
       add_gram_lower(centred.data(), dimension, dimension, part.count, sum.data(), dimension);
     });
   });
-  total.value /= static_cast<double>(x.size());
   return std::move(total.value);
+}
+
+}  // namespace
+
+MatrixXd covariance_of(const Vectors& x, const VectorXd& mean, Threads& threads, Precision precision) {
+  const MatrixXd sum = precision == Precision::float_products ? sum_of_squares<float>(x, mean, threads)
+                                                              : sum_of_squares<double>(x, mean, threads);
+  return sum / static_cast<double>(x.size());
 }
 
 }  // namespace bdnn

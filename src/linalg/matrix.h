@@ -29,7 +29,10 @@ inline View<float> view(float* data, std::size_t rows, std::size_t columns) {
 // A sum of float matrices, kept in double.
 struct DoubleSum {
   MatrixXd value;
-  void operator+=(const MatrixXf& partial) { value += partial.cast<double>(); }
+  template <class Matrix>
+  void operator+=(const Matrix& partial) {
+    value += partial.template cast<double>();
+  }
 };
 
 }  // namespace bdnn
