@@ -482,6 +482,85 @@ class Mistakes(CommandLine):
                 result = run("inspect", self.path("broken." + name.split(".")[1]))
                 self.assertIn(result.returncode, (0, 1), result.stderr)
 
+    def test_numbers_are_numbers(self):
+        self.data()
+        train = ["train", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
+        for option in ("--bits", "--seed"):
+            for bad in ("-1", "010", "1.5", "x", "99999999999999999999", ""):
+                self.fails(2, "is no whole number", *train, option, bad)
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        search = ["search", "--database", self.path("x.codes"), "--queries", self.path("x.codes")]
+        for option in ("--radius", "-k", "--first"):
+            self.fails(2, "is no whole number", *search, option, "-1")
+
+    def test_a_place_that_cannot_be_written_is_found_before_training(self):
+        self.fails(1, "cannot write: No such file or directory", "train", "--data", self.path("missing.npy"), "--model", self.path("no/m"))
+
+    def test_links_and_devices_as_outputs(self):
+        self.data()
+        os.mkdir(self.path("folder"))
+        os.symlink("folder/real.npy", self.path("link.npy"))
+        self.ok("convert", self.path("x.npy"), self.path("link.npy"))
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        self.assertEqual(read(self.path("folder/real.npy"))[:6], b"\x93NUMPY")
+        os.symlink("/proc/self/fd/1", self.path("stdout.csv"))
+        result = run("convert", self.path("x.npy"), self.path("stdout.csv"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("\n"), 400 + 1)  # the vectors, and the line that says so
+        self.assertTrue(os.path.islink(self.path("stdout.csv")))
+
+    def test_pipes_are_refused_and_not_waited_for(self):
+        os.mkfifo(self.path("x.npy"))
+        self.fails(1, "is not a regular file", "inspect", self.path("x.npy"))
+
+    def test_closed_standard_error_is_no_crash(self):
+        for redirection in ("2>&-", "2>/dev/full"):
+            result = subprocess.run(f'"{BDNN}" inspect nofile {redirection}', shell=True)
+            self.assertEqual(result.returncode, 1, redirection)
+
+    def test_a_limit_on_file_size_is_reported(self):
+        self.data(rows=20_000)
+        result = subprocess.run(["bash", "-c", 'ulimit -f 40; "$0" convert "$1" "$2"', BDNN, self.path("x.npy"), self.path("y.npy")],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("y.npy: cannot write: File too large", result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), ["x.npy"])
+
+    def test_names_with_colons_and_parts(self):
+        self.data("a:b.npy")
+        self.train("a:b.npy", "m:1.bdnn")
+        self.assertIn("itq", self.ok("inspect", self.path("m:1.bdnn")))
+        self.ok("encode", "--model", self.path("m:1.bdnn"), "--data", self.path("a:b.npy"), "--out", self.path("c:d.codes"))
+        self.assertIn("verified", self.ok("inspect", self.path("c:d.codes")))
+        self.ok("convert", self.path("a:b.npy"), self.path("x.hdf5"))
+        self.ok("search", "--model", self.path("m:1.bdnn"), "--database", self.path("x.hdf5:train"), "--queries", self.path("x.hdf5"))
+
+    def test_compressed_outputs_are_compressed_or_refused(self):
+        self.data()
+        for name in ("y.npy.gz", "y.fvecs.gz", "y.csv.gz", "y.npy.GZ"):
+            self.fails(2, "is not written compressed", "convert", self.path("x.npy"), self.path(name))
+        self.ok("convert", self.path("x.npy"), self.path("y.idx.GZ"))
+        self.assertEqual(read(self.path("y.idx.GZ"))[:2], b"\x1f\x8b")
+        write(self.path("e.bin.gz"), bytes.fromhex("1f8b08000000000000030300000000000000000000"[:40]))
+        self.fails(1, "holds no labels", "convert", "--as-labels", self.path("e.bin.gz"), self.path("out.npy"))
+        np.save(self.path("l.npy"), np.arange(400))
+        self.fails(2, "hold no labels beside vectors", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
+
+    def test_a_bad_first_row_is_no_heading(self):
+        write(self.path("x.csv"), b"1,2,NA\n4,5,6\n")
+        self.fails(1, "line 1, column 3: 'NA' is not a number", "inspect", self.path("x.csv"))
+        write(self.path("y.csv"), b"a,b,c\n4,5,6\n")
+        self.assertIn("count                1\n", self.ok("inspect", self.path("y.csv")))
+
+    def test_what_a_terminal_would_obey_is_not_printed(self):
+        self.data("e\033[31m\u009b.npy")
+        self.train("e\033[31m\u009b.npy")
+        text = self.ok("inspect", self.path("m.bdnn"))
+        self.assertNotIn("\033", text)
+        self.assertNotIn("\u009b", text)
+        self.assertIn("\\x1b[31m", text)
+
     def test_output_to_a_full_device_is_an_error(self):
         with open("/dev/full", "w") as full:
             result = subprocess.run([BDNN, "methods"], stdout=full, stderr=subprocess.PIPE, text=True)

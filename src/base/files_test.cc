@@ -58,6 +58,22 @@ TEST(OutputFile, AFullDeviceIsAnError) {
   EXPECT_BDNN_ERROR(file.write("abc"), failure, "/dev/full: cannot write: No space left on device");
 }
 
+TEST(OutputFile, ALinkStaysALinkAndItsTargetIsReplaced) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "folder");
+  put(directory / "folder/target", "old");
+  std::filesystem::create_symlink("folder/target", directory / "link");
+  std::filesystem::create_symlink("link", directory / "link to link");
+  OutputFile file(directory / "link to link");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link to link"));
+  EXPECT_EQ(read_whole_file(directory / "folder/target", 100), "new");
+  std::filesystem::create_symlink("loop", directory / "loop");
+  EXPECT_BDNN_ERROR(OutputFile(directory / "loop"), failure, "too many symbolic links");
+}
+
 TEST(OutputFile, BadPlacesAreNamed) {
   const TemporaryDirectory directory;
   EXPECT_BDNN_ERROR(OutputFile(directory / "no/such/x"), failure, "No such file or directory");

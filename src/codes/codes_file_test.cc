@@ -90,6 +90,21 @@ TEST(CodesFile, MessagesSayWhatIsWrong) {
   EXPECT_BDNN_ERROR(Codes(8, 2, std::vector<std::uint8_t>(3)), misuse, "3 bytes were given for 2 codes of 8 bits");
 }
 
+TEST(Codes, BitsBeyondTheLengthAreRefusedEverywhere) {
+  EXPECT_BDNN_ERROR(Codes(1, 1, std::vector<std::uint8_t>{0xff}), failure,
+                    "code 0 has bits set beyond its length of 1");
+  const auto byte = std::make_shared<std::uint8_t>(std::uint8_t{4});
+  EXPECT_BDNN_ERROR(Codes(2, 1, std::shared_ptr<const std::uint8_t>(byte)), failure, "beyond its length of 2");
+  const TemporaryDirectory directory;
+  save_codes(random_codes(7, 3), directory / "x.codes");
+  std::string file = read_whole_file(directory / "x.codes", 1 << 20);
+  file.back() = '\xff';
+  put(directory / "x.codes", file);
+  EXPECT_BDNN_ERROR(map_codes(directory / "x.codes"), failure, "x.codes: code 2 has bits set beyond its length of 7");
+  const std::vector<std::uint8_t> long_code(8192);
+  EXPECT_BDNN_ERROR(hamming_distance(long_code, long_code), misuse, "512 are the most");
+}
+
 TEST(CodesFile, AHeaderThatLiesWithARightChecksumIsRefused) {
   const TemporaryDirectory directory;
   save_codes(random_codes(32, 4), directory / "x.codes");

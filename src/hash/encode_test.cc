@@ -144,6 +144,21 @@ TEST(Encode, FromFileToFileIsTheSameAsInMemory) {
   }
 }
 
+TEST(Encode, NumbersThatASigmoidWouldHideAreFound) {
+  const Model model = random_model({4, 6, 8}, 14);
+  std::vector<float> values(4 * 10, 1.0F);
+  values[4 * 7 + 1] = std::numeric_limits<float>::infinity();
+  EXPECT_BDNN_ERROR(encode(model, Vectors(4, 10, std::move(values))), failure, "vector 7 has inf in column 1");
+}
+
+TEST(Encode, ANetworkThatDoesNotFitTogetherIsRefused) {
+  EXPECT_BDNN_ERROR(encode(Model(), Vectors()), misuse, "the network has no layers");
+  Model model = random_model({4, 6, 8}, 15);
+  std::get<Network>(model.function).layers[1].inputs = 5;
+  EXPECT_BDNN_ERROR(encode(model, random_vectors(4, 2, 1)), misuse, "layer 1 of the network does not fit");
+  EXPECT_BDNN_ERROR(fingerprint(model), misuse, "layer 1 of the network does not fit");
+}
+
 TEST(Encode, WhatCannotBeEncodedIsNamed) {
   const TemporaryDirectory directory;
   const Model model = random_model({4, 8}, 13);

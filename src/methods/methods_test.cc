@@ -137,6 +137,34 @@ TEST_P(PrincipalMethod, RefusesMoreBitsThanTheDataHasDirections) {
   EXPECT_EQ(train(Vectors(4, 1000, values), {.method = method, .bits = 2}).bits(), 2U);
 }
 
+TEST_P(PrincipalMethod, VariancesThatFloatProductsCannotTellAreToldApart) {
+  // Five directions in 64 dimensions: what remains in the others is rounding, not variance.
+  Random random(7);
+  MatrixXd basis(64, 5);
+  for (double& entry : basis.reshaped()) entry = random.normal();
+  std::vector<float> values;
+  for (int i = 0; i < 5000; ++i) {
+    VectorXd weights(5);
+    for (double& weight : weights) weight = random.normal();
+    const VectorXd vector = basis * weights;
+    for (const double value : vector) values.push_back(static_cast<float>(value));
+  }
+  const Vectors flat(64, 5000, std::move(values));
+  EXPECT_BDNN_ERROR(train(flat, {.method = GetParam(), .bits = 8}), misuse, "varies in only 5 directions");
+  EXPECT_EQ(train(flat, {.method = GetParam(), .bits = 5}).bits(), 5U);
+  // One direction a thousand times as wide as the others, which vary all the same.
+  std::vector<float> uneven;
+  for (int i = 0; i < 5000; ++i) {
+    for (int d = 0; d < 8; ++d) uneven.push_back(static_cast<float>(random.normal() * (d == 0 ? 10000.0 : 1.0)));
+  }
+  EXPECT_EQ(train(Vectors(8, 5000, std::move(uneven)), {.method = GetParam(), .bits = 8}).bits(), 8U);
+  EXPECT_BDNN_ERROR(train(Vectors(2, 9,
+                                  std::vector<float>{1e30F, -1e30F, 3e30F, 1e30F, 0, 1e30F, 2e30F, 5, 6, 7e30F, 1, 1, 1,
+                                                     2, 3, 4, 5, 6}),
+                          {.method = GetParam(), .bits = 2}),
+                    failure, "squares overflow; scale it down");
+}
+
 TEST_P(PrincipalMethod, RowsAreOrthonormal) {
   const Model model = train(gaussian(12, 900), {.method = GetParam(), .bits = 7});
   const MatrixXd w = weight_of(model);
