@@ -182,10 +182,9 @@ Codes map_codes(const std::string& path) {
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) failure("{}: cannot map: {}", path, std::strerror(errno));
   const std::shared_ptr<void> mapping(address, [bytes](void* p) { ::munmap(p, bytes); });
-  return {
-      header.bits, header.count,
-      std::shared_ptr<const std::uint8_t>(mapping, static_cast<const std::uint8_t*>(address) + header.payload_offset),
-      header.origin};
+  const std::shared_ptr<const std::uint8_t> codes(mapping,
+                                                  static_cast<const std::uint8_t*>(address) + header.payload_offset);
+  return named(path, [&] { return Codes(header.bits, header.count, codes, header.origin); });
 }
 
 Codes load_codes(const std::string& path, std::size_t bits) {
