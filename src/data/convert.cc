@@ -162,11 +162,12 @@ Shape convert_file(const std::string& from, const std::string& to, const Convert
 Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path) {
   if (labels.empty()) misuse("{}: there are no labels to write", path);
   const Format& format = format_for_writing(path);
-  const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
+  const std::int64_t least = *std::min_element(labels.begin(), labels.end());
+  const std::int64_t most = *std::max_element(labels.begin(), labels.end());
   const auto fits = [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (std::is_integral_v<T>) {
-      return std::in_range<T>(*least) && std::in_range<T>(*most);
+      return std::in_range<T>(least) && std::in_range<T>(most);
     } else {
       return false;
     }
@@ -175,7 +176,7 @@ Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& pa
   for (const Element element : format.stores) {
     if (visit_element(element, fits) && (!smallest || size_of(element) < size_of(*smallest))) smallest = element;
   }
-  if (!smallest) misuse("{}: the labels {} to {} do not fit in this format; write .npy", path, *least, *most);
+  if (!smallest) misuse("{}: the labels {} to {} do not fit in this format; write .npy", path, least, most);
   const Shape shape{1, labels.size(), *smallest};
   std::vector<std::byte> bytes(labels.size() * size_of(*smallest));
   convert_elements(Element::i64, reinterpret_cast<const std::byte*>(labels.data()), labels.size(), *smallest,
