@@ -1,4 +1,4 @@
-# Everything comes from Debian packages, which tools/packages names. The installed package looks for the same
+# Everything comes from Debian packages, which tools/setup names. The installed package looks for the same
 # libraries (cmake/bdnn-config.cmake.in).
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
@@ -12,5 +12,6 @@ mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(LBFGS REQUIRED IMPORTED_TARGET liblbfgs)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 mark_as_advanced(XXHASH_INCLUDE_DIR)

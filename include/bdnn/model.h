@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,10 +43,12 @@ struct TrainingRecord {
   std::string data;                            // what the training data was called; "" if unknown
   std::size_t samples = 0;                     // how many vectors it was trained on
   std::string program;                         // "bdnn 0.1.0"
+  std::string outcome;                         // what training says of itself: which iteration was kept; "" if nothing
 };
 
 struct Model {
   HashFunction function;
+  std::optional<Layer> decoder;  // vector = weight * code of {-1, +1} + bias, where the method has one
   TrainingRecord record;
 
   std::size_t dimension() const;  // of the vectors it takes
@@ -63,7 +66,14 @@ std::string fingerprint(const Model& model);
 // The codes of all vectors. threads = 0: one per core. A vector that is not finite raises Error with its number.
 Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
 
-// The same from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not
+// The outputs of the hash function before the sign: vectors of bits() floats.
+Vectors outputs(const Model& model, const Vectors& vectors, int threads = 0);
+
+// The vectors that the model's decoder rebuilds from codes: dimension() floats each. A model without a decoder, or codes
+// of another model, raise Error.
+Vectors reconstruct(const Model& model, const Codes& codes, int threads = 0);
+
+// encode() from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not
 // grow with the files. Returns the number of vectors.
 std::size_t encode_file(const Model& model, const std::string& vectors, const std::string& codes, int threads,
                         Progress& progress);

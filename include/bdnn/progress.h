@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace bdnn {
 
@@ -14,6 +17,11 @@ class Progress {
   virtual void update(std::string_view stage, std::size_t done, std::size_t total) {
     (void)stage, (void)done, (void)total;
   }
+
+  // A training that works in rounds has ended one: what it came to, by name, in the order of a table's columns. After a
+  // resumption, the rounds before it come again.
+  using Round = std::vector<std::pair<std::string, double>>;
+  virtual void round(const Round& values) { (void)values; }
 };
 
 }  // namespace bdnn

@@ -33,6 +33,7 @@ struct Arguments {
   std::string method = "itq";
   std::vector<std::size_t> bits = {32};
   std::vector<std::uint64_t> seeds = {1};
+  std::string profile = "default";
   std::vector<std::string> set;
   std::uint64_t split_seed = 0;
 
@@ -274,7 +275,9 @@ void evaluate_protocol(const Arguments& arguments) {
       for (const std::uint64_t seed : arguments.seeds) {
         TrainOptions train_options{
             .method = arguments.method, .bits = bits, .seed = seed, .threads = arguments.threads};
+        train_options.profile = arguments.profile;
         train_options.set = parse_assignments(arguments.set);
+        train_options.labels = dataset.train_labels;
         train_options.data_name = protocol.name;
         evaluate_model(train(dataset.train, train_options, *progress), seed);
       }
@@ -322,6 +325,7 @@ void add_evaluate(CLI::App& app) {
       ->check(whole_number())
       ->delimiter(',')
       ->capture_default_str();
+  verb->add_option("--profile", arguments->profile, "With --method: settings to start from")->capture_default_str();
   verb->add_option("--set", arguments->set, "With --method: an option of the method, as name=value")
       ->allow_extra_args(false);
   verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own")

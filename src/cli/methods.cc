@@ -18,8 +18,17 @@ void methods_verb(bool json) {
                            {"allowed", option.allowed},
                            {"summary", option.summary}});
       }
-      list.push_back(
-          {{"name", method.name}, {"summary", method.summary}, {"reference", method.reference}, {"options", options}});
+      auto profiles = nlohmann::ordered_json::array();
+      for (const auto& profile : method.profiles) {
+        profiles.push_back({{"name", profile.name}, {"summary", profile.summary}, {"options", profile.options}});
+      }
+      list.push_back({{"name", method.name},
+                      {"summary", method.summary},
+                      {"reference", method.reference},
+                      {"supervised", method.supervised},
+                      {"resumable", method.resumable},
+                      {"options", options},
+                      {"profiles", profiles}});
     }
     print_json({{"methods", list}});
     return;
@@ -28,6 +37,11 @@ void methods_verb(bool json) {
     fmt::print("{:<8} {}\n         {}\n", method.name, method.summary, method.reference);
     for (const auto& option : method.options) {
       fmt::print("         --set {}={}  {} ({})\n", option.name, option.default_value, option.summary, option.allowed);
+    }
+    for (const auto& profile : method.profiles) {
+      fmt::print("         --profile {}  {}:", profile.name, profile.summary);
+      for (const auto& [name, value] : profile.options) fmt::print(" {}={}", name, value);
+      fmt::print("\n");
     }
   }
 }

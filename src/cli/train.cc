@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
 #include "base/files.h"
 #include "bdnn/bdnn.h"
+#include "cli/codes_input.h"
 #include "cli/command.h"
 
 namespace bdnn::cli {
@@ -11,32 +16,91 @@ struct Arguments {
   TrainOptions options;
   std::vector<std::string> set;
   std::string data;
+  std::string labels;
   std::string model;
+  std::string log;
+  bool no_checkpoint = false;
   bool json = false;
 };
 
+// The rounds of a training as a table on standard output and as lines of JSON in a file, beside the bar.
+class RoundTable final : public Progress {
+ public:
+  RoundTable(bool table, const std::string& log) : bar_(make_progress()), table_(table) {
+    if (log.empty()) return;
+    log_.open(log, std::ios::trunc);
+    if (!log_) failure("{}: cannot be written", log);
+  }
+
+  void update(std::string_view stage, std::size_t done, std::size_t total) override {
+    bar_->update(stage, done, total);
+  }
+
+  void round(const Round& values) override {
+    if (log_.is_open()) {
+      nlohmann::ordered_json line;
+      for (const auto& [name, value] : values) line[name] = value;
+      log_ << line.dump() << std::endl;
+    }
+    if (!table_) return;
+    if (!headed_) {
+      for (const auto& [name, value] : values) fmt::print("{:>{}} ", name, width(name));
+      fmt::print("\n");
+      headed_ = true;
+    }
+    for (const auto& [name, value] : values) fmt::print("{:>{}} ", cell(name, value), width(name));
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  static std::size_t width(const std::string& name) { return std::max<std::size_t>(name.size(), 9); }
+
+  static std::string cell(const std::string& name, double value) {
+    if (name == "iteration") return fmt::format("{:.0f}", value);
+    if (name == "flipped" || name == "differing" || name.ends_with("mAP")) return fmt::format("{:.2f} %", 100 * value);
+    if (name == "passes" || name == "seconds") return fmt::format("{:.1f}", value);
+    return fmt::format("{:.5g}", value);
+  }
+
+  std::unique_ptr<Progress> bar_;
+  bool table_;
+  bool headed_ = false;
+  std::ofstream log_;
+};
+
 void train_verb(Arguments& arguments) {
-  arguments.options.set = parse_assignments(arguments.set);
+  TrainOptions& options = arguments.options;
+  options.set = parse_assignments(arguments.set);
   { const OutputFile probe(arguments.model); }  // better to fail before the training than after it
-  const auto progress = make_progress();
+  if (!arguments.no_checkpoint) options.checkpoint = arguments.model + ".checkpoint";
+  if (options.resume && arguments.no_checkpoint) misuse("--resume needs the checkpoint that --no-checkpoint forbids");
+  if (options.resume && !std::filesystem::exists(options.checkpoint)) {
+    say(fmt::format("{}: is not there; training starts from the beginning\n", printable(options.checkpoint)));
+  }
+  RoundTable progress(!arguments.json, arguments.log);
   const Stopwatch loading;
   const Vectors vectors = load_vectors(arguments.data);
+  if (!arguments.labels.empty()) options.labels = labels_from(arguments.labels, vectors.size(), arguments.data);
   const double load_seconds = loading.seconds();
-  arguments.options.data_name = file_name(arguments.data);
+  options.data_name = file_name(arguments.data);
   const Stopwatch training;
-  const Model model = train(vectors, arguments.options, *progress);
+  const Model model = train(vectors, options, progress);
   const double seconds = training.seconds();
   save_model(model, arguments.model);
+  if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint);
 
   if (arguments.json) {
     const nlohmann::ordered_json result = {{"model", arguments.model},        {"fingerprint", fingerprint(model)},
                                            {"method", model.record.method},   {"bits", model.bits()},
                                            {"dimension", model.dimension()},  {"samples", model.record.samples},
-                                           {"options", model.record.options}, {"load_seconds", load_seconds},
-                                           {"train_seconds", seconds},        {"peak_memory_bytes", peak_memory()}};
+                                           {"options", model.record.options}, {"outcome", model.record.outcome},
+                                           {"load_seconds", load_seconds},    {"train_seconds", seconds},
+                                           {"peak_memory_bytes", peak_memory()}};
     print_json(result);
     return;
   }
+  if (!model.record.outcome.empty()) fmt::print("{}\n", model.record.outcome);
   fmt::print(
       "{}: {}, {} bits, from {} vectors of dimension {}; {:.2f} s to load, {:.2f} s to train, {:.0f} MB at most\n",
       printable(arguments.model), model.record.method, model.bits(), with_commas(model.record.samples),
@@ -50,7 +114,9 @@ void add_train(CLI::App& app) {
   CLI::App* verb =
       add_verb(app, "train", "Learn a hash function from vectors",
                "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
-               "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7");
+               "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
+               "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
+               "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
   verb->add_option("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them")
       ->capture_default_str();
   verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")
@@ -58,11 +124,18 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--data", arguments->data, "Vectors to learn from: a file of any known format")->required();
   verb->add_option("--model", arguments->model, "Where to write the model")->required();
+  verb->add_option("--labels", arguments->labels, "Labels of the vectors, for supervised methods; -1: unlabelled");
+  verb->add_option("--profile", arguments->options.profile, "Settings to start from; 'bdnn methods' lists them")
+      ->capture_default_str();
   verb->add_option("--set", arguments->set, "An option of the method, as name=value; may be repeated")
       ->allow_extra_args(false);
   verb->add_option("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit")
       ->check(whole_number())
       ->capture_default_str();
+  verb->add_option("--log", arguments->log, "Write each round of the training to this file, as lines of JSON");
+  verb->add_flag("--resume", arguments->options.resume,
+                 "Go on from the checkpoint of an interrupted training (MODEL.checkpoint), if there is one");
+  verb->add_flag("--no-checkpoint", arguments->no_checkpoint, "Leave no checkpoints while training");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb->callback([arguments] { train_verb(*arguments); });

@@ -4,22 +4,9 @@
 #include <cmath>
 
 #include "codes/hamming.h"
+#include "linalg/activation.h"
 
 namespace bdnn {
-namespace {
-
-// h = f(h + bias), column by column.
-void finish_layer(const std::vector<float>& bias, Activation activation, std::size_t count, float* h) {
-  const std::size_t rows = bias.size();
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    for (std::size_t i = 0; i < rows; ++i) h[i] += bias[i];
-    if (activation == Activation::sigmoid) {
-      for (std::size_t i = 0; i < rows; ++i) h[i] = 1.0F / (1.0F + std::exp(-h[i]));
-    }
-  }
-}
-
-}  // namespace
 
 Encoder::Encoder(const Network& network) {
   validate(network);
@@ -39,7 +26,11 @@ const float* Encoder::outputs(const float* x, std::size_t count, Scratch& scratc
     auto& h = scratch.layer[which];
     h.resize(rows * count);
     multiply(layer.weight, x, count, inputs, h.data(), rows);
-    finish_layer(layer.bias, layer.activation, count, h.data());
+    if (layer.activation == Activation::sigmoid) {
+      add_bias_and_squash(layer.bias.data(), rows, count, h.data());
+    } else {
+      add_bias(layer.bias.data(), rows, count, h.data());
+    }
     x = h.data();
     inputs = rows;
     which = 1 - which;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/threads.h"
 #include "bdnn/model.h"
 #include "linalg/product.h"
 
@@ -39,8 +40,12 @@ class Encoder {
   std::size_t bits_ = 0;
 };
 
+// The outputs for all vectors: bits() x x.size().
+void outputs_of(const Encoder& encoder, const Vectors& x, Threads& threads, float* outputs);
+
 // Raises Error where layers are missing or do not fit together.
 void validate(const Network& network);
+void validate(const Model& model);
 
 // The encoder of whatever form the model has.
 Encoder make_encoder(const Model& model);

@@ -29,4 +29,17 @@ void validate(const Network& network) {
   }
 }
 
+void validate(const Model& model) {
+  validate(std::get<Network>(model.function));
+  if (!model.decoder) return;
+  const Layer& decoder = *model.decoder;
+  if (decoder.inputs != model.bits() || decoder.outputs != model.dimension() ||
+      decoder.weight.size() != decoder.inputs * decoder.outputs || decoder.bias.size() != decoder.outputs) {
+    misuse("the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits and vectors of "
+           "dimension {}",
+           decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(),
+           model.dimension());
+  }
+}
+
 }  // namespace bdnn

@@ -23,22 +23,12 @@ Network affine_network(const MatrixXd& weight, const VectorXd& centre) {
 
 MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads) {
   const Encoder encoder(network);
-  const std::size_t tile = samples_per_tile(x.dimension());
   MatrixXf outputs(encoder.bits(), x.size());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
-    const Range range = block_range(block, x.size());
-    Encoder::Scratch scratch;
-    std::vector<float> floats(tile * x.dimension());
-    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
-      const std::size_t n = std::min(tile, range.first + range.count - i);
-      const float* h = encoder.outputs(x.floats(i, n, floats.data()), n, scratch);
-      std::copy_n(h, n * encoder.bits(), outputs.data() + i * encoder.bits());
-    }
-  });
+  outputs_of(encoder, x, threads, outputs.data());
   return outputs;
 }
 
-PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress) {
+void check_directions(const Vectors& x, std::size_t bits) {
   if (bits > x.dimension()) {
     misuse(
         "{} bits were asked for, but the vectors have dimension {}, and each bit takes a direction of its own; ask "
@@ -49,22 +39,32 @@ PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Thr
     misuse("{} vectors vary in at most {} directions, {} bits need more; give more vectors or ask for fewer bits",
            x.size(), x.size() - 1, bits);
   }
-  progress.update("mean and covariance", 0, 3);
-  PrincipalDirections result;
-  result.mean = mean_of(x, threads);
-  progress.update("mean and covariance", 1, 3);
-  const MatrixXd covariance = covariance_of(x, result.mean, threads);
-  progress.update("mean and covariance", 2, 3);
-  if (!covariance.allFinite()) failure("the training data is so large that its squares overflow; scale it down");
-  if (!(covariance.trace() > 0)) misuse("all {} vectors are the same; there is nothing to learn from them", x.size());
-  Eigenpairs top = top_eigenpairs(covariance, bits);
+}
+
+Moments moments_of(const Vectors& x, Threads& threads, Progress& progress) {
+  progress.update("mean and covariance", 0, 2);
+  Moments moments;
+  moments.mean = mean_of(x, threads);
+  progress.update("mean and covariance", 1, 2);
+  moments.covariance = covariance_of(x, moments.mean, threads);
+  progress.update("mean and covariance", 2, 2);
+  if (!moments.covariance.allFinite()) {
+    failure("the training data is so large that its squares overflow; scale it down");
+  }
+  if (!(moments.covariance.trace() > 0)) {
+    misuse("all {} vectors are the same; there is nothing to learn from them", x.size());
+  }
+  return moments;
+}
+
+PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits,
+                                         Threads& threads) {
+  Eigenpairs top = top_eigenpairs(moments.covariance, bits);
   // What lies this far below the largest variance may be rounding of the products in float: look closer.
   constexpr double kDoubtful = 1e-5;
   if (top.values.minCoeff() < kDoubtful * top.values[0]) {
-    top = top_eigenpairs(covariance_of(x, result.mean, threads, Precision::double_products), bits);
+    top = top_eigenpairs(covariance_of(x, moments.mean, threads, Precision::double_products), bits);
   }
-  progress.update("mean and covariance", 3, 3);
-
   // Below this share of the largest, a variance is what rounding of the data itself to float leaves of zero.
   constexpr double kNoise = 1e-13;
   const auto varying = static_cast<std::size_t>((top.values.array() > kNoise * top.values[0]).count());
@@ -72,8 +72,12 @@ PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Thr
     misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh", varying,
            bits, varying);
   }
-  result.directions = top.vectors.transpose();
-  return result;
+  return {moments.mean, top.vectors.transpose()};
+}
+
+PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress) {
+  check_directions(x, bits);
+  return principal_directions(x, moments_of(x, threads, progress), bits, threads);
 }
 
 }  // namespace bdnn

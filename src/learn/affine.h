@@ -13,6 +13,14 @@ Network affine_network(const MatrixXd& weight, const VectorXd& centre);
 // The outputs of the network before the sign, for all vectors: bits x m floats.
 MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads);
 
+// Mean and covariance of the data, of which most methods start; only the covariance's lower triangle is set.
+struct Moments {
+  VectorXd mean;
+  MatrixXd covariance;
+};
+// Raises Error where numbers are not finite, too large, or all the same.
+Moments moments_of(const Vectors& x, Threads& threads, Progress& progress);
+
 struct PrincipalDirections {
   VectorXd mean;
   MatrixXd directions;  // L x D: the L leading eigenvectors of the covariance, as rows
@@ -20,5 +28,8 @@ struct PrincipalDirections {
 
 // Raises Error where the data does not vary in L directions: fewer vectors or dimensions than bits, constant data.
 PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress);
+// The same with the moments of x at hand, once check_directions() has passed.
+PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads);
+void check_directions(const Vectors& x, std::size_t bits);
 
 }  // namespace bdnn

@@ -20,35 +20,87 @@ struct Option {
   std::function<std::string(const Options&)> print;
 };
 
+// Options are reached by `at(options)`, which gives a reference to a member, however deep.
+
 // An integer within [least, most].
-template <class Options>
-Option<Options> integer_option(std::string name, std::string summary, int Options::*member, int least, int most) {
+template <class Options, class At>
+Option<Options> integer_option_at(std::string name, std::string summary, At at, int least, int most) {
   return {std::move(name), std::move(summary), fmt::format("{} to {}", least, most),
           [=](Options& options, const std::string& text) {
             int value = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return false;
-            options.*member = value;
+            at(options) = value;
             return true;
           },
-          [=](const Options& options) { return std::to_string(options.*member); }};
+          [=](const Options& options) { return std::to_string(at(options)); }};
+}
+template <class Options>
+Option<Options> integer_option(std::string name, std::string summary, int Options::*member, int least, int most) {
+  const auto at = [member](auto& options) -> auto& { return options.*member; };
+  return integer_option_at<Options>(std::move(name), std::move(summary), at, least, most);
+}
+
+// A number within [least, most]; printed so that it reads back the same.
+template <class Options, class At>
+Option<Options> real_option_at(std::string name, std::string summary, At at, double least, double most) {
+  return {std::move(name), std::move(summary), fmt::format("{} to {}", least, most),
+          [=](Options& options, const std::string& text) {
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
+              return false;
+            }
+            at(options) = value;
+            return true;
+          },
+          [=](const Options& options) { return fmt::format("{}", at(options)); }};
+}
+
+// One of a few words; the member holds the position of the word.
+template <class Options, class At>
+Option<Options> word_option_at(std::string name, std::string summary, At at, std::vector<std::string> words) {
+  std::string allowed;
+  for (const auto& word : words) allowed += (allowed.empty() ? "" : " or ") + word;
+  return {std::move(name), std::move(summary), allowed,
+          [=](Options& options, const std::string& text) {
+            for (std::size_t i = 0; i < words.size(); ++i) {
+              if (words[i] != text) continue;
+              using Enum = std::remove_reference_t<decltype(at(options))>;
+              at(options) = static_cast<Enum>(i);
+              return true;
+            }
+            return false;
+          },
+          [=](const Options& options) { return words[static_cast<std::size_t>(at(options))]; }};
+}
+template <class Options, class Enum>
+Option<Options> word_option(std::string name, std::string summary, Enum Options::*member,
+                            std::vector<std::string> words) {
+  const auto at = [member](auto& options) -> auto& { return options.*member; };
+  return word_option_at<Options>(std::move(name), std::move(summary), at, std::move(words));
+}
+
+// Any text; what it means is checked where the data is at hand.
+template <class Options, class Owner>
+Option<Options> text_option_of(std::string name, std::string summary, std::string Owner::*member, std::string allowed) {
+  return {std::move(name), std::move(summary), std::move(allowed),
+          [=](Options& options, const std::string& text) {
+            options.*member = text;
+            return true;
+          },
+          [=](const Options& options) { return options.*member; }};
 }
 
 template <class Options>
 Option<Options> flag_option(std::string name, std::string summary, bool Options::*member) {
-  return {std::move(name), std::move(summary), "true or false",
-          [=](Options& options, const std::string& text) {
-            if (text != "true" && text != "false") return false;
-            options.*member = text == "true";
-            return true;
-          },
-          [=](const Options& options) { return options.*member ? "true" : "false"; }};
+  return word_option(std::move(name), std::move(summary), member, {"false", "true"});
 }
 
+// Values by name, over those in `options`.
 template <class Options>
 Options parse_options(const std::string& method, const std::vector<Option<Options>>& known,
-                      const std::map<std::string, std::string>& set) {
-  Options options;
+                      const std::map<std::string, std::string>& set, Options options) {
   for (const auto& [name, text] : set) {
     bool found = false;
     for (const auto& option : known) {

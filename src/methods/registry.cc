@@ -1,3 +1,4 @@
+#include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
@@ -5,6 +6,7 @@
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/uh_bdnn/uh_bdnn.h"
 
 namespace bdnn {
 namespace {
@@ -15,6 +17,7 @@ const std::vector<Method>& registry() {
       pca_method(),
       pca_rr_method(),
       itq_method(),
+      uh_bdnn_method(),
   };
   return all;
 }
@@ -26,6 +29,18 @@ const Method& method_named(const std::string& name) {
     names += (names.empty() ? "" : ", ") + method.info.name;
   }
   misuse("there is no method '{}'; there are {}", name, names);
+}
+
+// All that a model depends on: what a checkpoint must agree with to be gone on from.
+std::string identity_of(const TrainingTask& task, const TrainOptions& options, const OptionValues& values) {
+  Checksum data;
+  data.add({task.x.data(), task.x.size() * task.x.shape().bytes_per_vector()});
+  data.add(std::as_bytes(task.labels));
+  std::string identity = fmt::format("{}, {} bits, seed {}, {} vectors of dimension {} with checksum {:016x}",
+                                     options.method, task.bits, task.seed, task.x.size(), task.x.dimension(),
+                                     data.value());
+  for (const auto& [name, value] : values) identity += fmt::format(", {}={}", name, value);
+  return identity;
 }
 
 }  // namespace
@@ -47,15 +62,31 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
     misuse("{} bits were asked for; 1 to {} are possible", options.bits, kMaxBits);
   }
   if (vectors.size() == 0 || vectors.dimension() == 0) misuse("there are no vectors to train on");
+  if (method.info.supervised && options.labels.empty()) misuse("{} learns from labels; give them", options.method);
+  if (!options.labels.empty() && options.labels.size() != vectors.size()) {
+    misuse("there are {} labels for {} vectors; there is to be one for each", options.labels.size(), vectors.size());
+  }
+  if (options.resume && options.checkpoint.empty()) misuse("to resume, say where the checkpoint is");
   Threads threads(options.threads);
   Model model;
-  model.record.options = options.set;
-  model.function = method.train({vectors, options.bits, options.seed, threads, progress}, model.record.options);
+  model.record.options = method.resolve(options.profile, options.set);
+  TrainingTask task{vectors,
+                    method.info.supervised ? std::span(options.labels) : std::span<const std::int64_t>(),
+                    options.bits,
+                    options.seed,
+                    {method.info.resumable ? options.checkpoint : "", "", options.resume},
+                    threads,
+                    progress};
+  if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
+  Trained trained = method.train(task, model.record.options);
+  model.function = std::move(trained.function);
+  model.decoder = std::move(trained.decoder);
   model.record.method = options.method;
   model.record.seed = options.seed;
   model.record.data = options.data_name;
   model.record.samples = vectors.size();
   model.record.program = std::string("bdnn ") + version();
+  model.record.outcome = std::move(trained.outcome);
   return model;
 }
 

@@ -28,8 +28,7 @@ MatrixXd correlation_with_signs(const MatrixXf& v, const MatrixXd& r, Threads& t
 
 }  // namespace
 
-HashFunction train_itq(const TrainingTask& task, const ItqOptions& options) {
-  const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
+Network learn_itq(const TrainingTask& task, const PrincipalDirections& pca, const ItqOptions& options) {
   const MatrixXf v = outputs_of(affine_network(pca.directions, pca.mean), task.x, task.threads);
   Random random(task.seed);
   MatrixXd r = random_rotation(task.bits, random);
@@ -40,12 +39,23 @@ HashFunction train_itq(const TrainingTask& task, const ItqOptions& options) {
   return affine_network(r * pca.directions, pca.mean);
 }
 
+namespace {
+
+Trained train_itq(const TrainingTask& task, const ItqOptions& options) {
+  return {learn_itq(task, principal_directions(task.x, task.bits, task.threads, task.progress), options)};
+}
+
+}  // namespace
+
 Method itq_method() {
   return make_method<ItqOptions>(
-      "itq", "principal components, rotated to lie close to binary",
-      "Gong and Lazebnik, Iterative quantization: a Procrustean approach to learning binary codes, CVPR 2011",
-      {integer_option("rotations", "alternations of codes and rotation", &ItqOptions::rotations, 0, 100000)},
-      train_itq);
+      {.name = "itq",
+       .summary = "principal components, rotated to lie close to binary",
+       .reference =
+           "Gong and Lazebnik, Iterative quantization: a Procrustean approach to learning binary codes, CVPR 2011",
+       .options = {integer_option("rotations", "alternations of codes and rotation", &ItqOptions::rotations, 0,
+                                  100000)},
+       .train = train_itq});
 }
 
 }  // namespace bdnn

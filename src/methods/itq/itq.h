@@ -9,6 +9,7 @@
 // of one affine layer.
 #pragma once
 
+#include "learn/affine.h"
 #include "methods/method.h"
 
 namespace bdnn {
@@ -17,7 +18,8 @@ struct ItqOptions {
   int rotations = 50;  // alternations of B and R; the objective has settled well before
 };
 
-HashFunction train_itq(const TrainingTask& task, const ItqOptions& options);
+// The network, from the leading directions of task.x on.
+Network learn_itq(const TrainingTask& task, const PrincipalDirections& pca, const ItqOptions& options);
 Method itq_method();
 
 }  // namespace bdnn

@@ -5,8 +5,9 @@
 #include "learn/moments.h"
 
 namespace bdnn {
+namespace {
 
-HashFunction train_lsh(const TrainingTask& task, const LshOptions& options) {
+Trained train_lsh(const TrainingTask& task, const LshOptions& options) {
   Random random(task.seed);
   MatrixXd w(task.bits, task.x.dimension());
   // Row by row, so that the first bits are the same for every length.
@@ -15,15 +16,19 @@ HashFunction train_lsh(const TrainingTask& task, const LshOptions& options) {
   }
   VectorXd mean = mean_of(task.x, task.threads);  // also finds numbers that are not finite
   if (!options.centre) mean.setZero();
-  return affine_network(w, mean);
+  return {affine_network(w, mean)};
 }
+
+}  // namespace
 
 Method lsh_method() {
   return make_method<LshOptions>(
-      "lsh", "random hyperplanes through the data's mean",
-      "Charikar, Similarity estimation techniques from rounding algorithms, STOC 2002",
-      {flag_option("centre", "hyperplanes through the data's mean, else through the origin", &LshOptions::centre)},
-      train_lsh);
+      {.name = "lsh",
+       .summary = "random hyperplanes through the data's mean",
+       .reference = "Charikar, Similarity estimation techniques from rounding algorithms, STOC 2002",
+       .options = {flag_option("centre", "hyperplanes through the data's mean, else through the origin",
+                               &LshOptions::centre)},
+       .train = train_lsh});
 }
 
 }  // namespace bdnn

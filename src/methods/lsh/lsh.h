@@ -13,7 +13,6 @@ struct LshOptions {
   bool centre = true;  // hyperplanes through the data's mean; false: through the origin
 };
 
-HashFunction train_lsh(const TrainingTask& task, const LshOptions& options);
 Method lsh_method();
 
 }  // namespace bdnn

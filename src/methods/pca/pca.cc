@@ -5,27 +5,36 @@
 #include "linalg/decompose.h"
 
 namespace bdnn {
+namespace {
 
-HashFunction train_pca(const TrainingTask& task, const PcaOptions&) {
+struct PcaOptions {};
+
+Trained train_pca(const TrainingTask& task, const PcaOptions&) {
   const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
-  return affine_network(pca.directions, pca.mean);
+  return {affine_network(pca.directions, pca.mean)};
 }
 
-HashFunction train_pca_rr(const TrainingTask& task, const PcaOptions&) {
+Trained train_pca_rr(const TrainingTask& task, const PcaOptions&) {
   const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
   Random random(task.seed);
-  return affine_network(random_rotation(task.bits, random) * pca.directions, pca.mean);
+  return {affine_network(random_rotation(task.bits, random) * pca.directions, pca.mean)};
 }
+
+}  // namespace
 
 Method pca_method() {
   return make_method<PcaOptions>(
-      "pca", "signs of the leading principal components",
-      "Wang, Kumar and Chang, Semi-supervised hashing for scalable image retrieval, CVPR 2010", {}, train_pca);
+      {.name = "pca",
+       .summary = "signs of the leading principal components",
+       .reference = "Wang, Kumar and Chang, Semi-supervised hashing for scalable image retrieval, CVPR 2010",
+       .train = train_pca});
 }
 
 Method pca_rr_method() {
-  return make_method<PcaOptions>("pca-rr", "signs of randomly rotated principal components",
-                                 "Gong and Lazebnik, Iterative quantization, CVPR 2011", {}, train_pca_rr);
+  return make_method<PcaOptions>({.name = "pca-rr",
+                                  .summary = "signs of randomly rotated principal components",
+                                  .reference = "Gong and Lazebnik, Iterative quantization, CVPR 2011",
+                                  .train = train_pca_rr});
 }
 
 }  // namespace bdnn

@@ -8,10 +8,6 @@
 
 namespace bdnn {
 
-struct PcaOptions {};
-
-HashFunction train_pca(const TrainingTask& task, const PcaOptions& options);
-HashFunction train_pca_rr(const TrainingTask& task, const PcaOptions& options);
 Method pca_method();
 Method pca_rr_method();
 

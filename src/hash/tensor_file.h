@@ -1,0 +1,83 @@
+// Files of named tensors and facts in the safetensors layout: the length of a JSON header (uint64, little-endian), the
+// header, the tensors. Facts stand in its "__metadata__", whose values are strings. Ours have a checksum among them,
+// and the format's name and version. docs/formats.md describes it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bdnn {
+
+// What kind of file it is.
+struct TensorFormat {
+  std::string_view name;  // "bdnn.model"
+  std::string_view noun;  // "model", for messages
+  int version;            // the newest that this program knows
+};
+
+class TensorFileWriter {
+ public:
+  explicit TensorFileWriter(const TensorFormat& format);
+
+  void fact(const std::string& key, const std::string& value);
+  void tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape);
+  void tensor(const std::string& name, std::span<const std::uint8_t> values, std::vector<std::size_t> shape);
+
+  // The bytes of the file.
+  std::string finish();
+
+ private:
+  void add(const std::string& name, const char* type, std::span<const std::byte> bytes,
+           std::vector<std::size_t> shape);
+
+  nlohmann::json header_;
+  std::string tensors_;
+};
+
+// Reads such a file from memory, which must live as long as the reader. Every fact is checked before it is used; what
+// is wrong raises Error with the file's name.
+class TensorFileReader {
+ public:
+  TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format);
+
+  std::string fact(const std::string& key) const;
+  std::optional<std::string> find_fact(const std::string& key) const;
+  std::uint64_t number(const std::string& key) const;
+
+  bool has_tensor(const std::string& name) const { return header_.contains(name); }
+  // The values of a tensor of the given rank, which must be finite; its shape goes to `shape`.
+  std::vector<float> floats(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
+  std::vector<std::uint8_t> bytes(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
+
+  // Raises Error: "FILE: is no usable model: it <what>".
+  [[noreturn]] void broken(const std::string& what) const;
+
+ private:
+  void read_header();
+  void check_version() const;
+  void check_checksum() const;
+  std::span<const std::byte> tensor(const std::string& name, std::string_view type, std::size_t size,
+                                    std::size_t rank, std::vector<std::size_t>& shape) const;
+
+  std::string_view bytes_;
+  std::string name_;
+  TensorFormat format_;
+  std::string_view header_text_;
+  std::string_view tensors_;
+  nlohmann::json header_;
+  nlohmann::json metadata_;
+};
+
+// The checksum that stands in a file's bytes, as TensorFileWriter::finish() gave them.
+std::string stated_checksum(const std::string& bytes);
+
+// Whether a file that starts so may be one of these.
+bool looks_like_tensor_file(std::string_view head);
+
+}  // namespace bdnn

@@ -1,0 +1,35 @@
+// The stochastic way to solve the (W,c) step: Adam on small random batches.
+#pragma once
+
+#include "base/random.h"
+#include "bdnn/progress.h"
+#include "learn/objective.h"
+
+namespace bdnn {
+
+struct AdamOptions {
+  int epochs = 6;        // times that every sample is seen
+  int batch = 250;       // samples per step
+  double rate = 1e-2;    // of the first step; falls to zero along a cosine
+  double blend = 1;      // weight of a batch's sums over H in the running sums that stand for all samples
+};
+
+// Kingma and Ba's update, with their constants: moves the parameters against the gradient.
+class Adam {
+ public:
+  explicit Adam(std::size_t parameters) : first_(parameters), second_(parameters) {}
+
+  void step(const float* gradient, double rate, float* parameters, Threads& threads);
+
+ private:
+  std::vector<float> first_;   // running mean of the gradient
+  std::vector<float> second_;  // and of its square
+  int steps_ = 0;
+};
+
+// Improves the parameters; which samples meet in a batch is random.
+void minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
+                   const AdamOptions& options, Random& random, Threads& threads, Progress& progress,
+                   std::vector<float>& parameters);
+
+}  // namespace bdnn

@@ -1,0 +1,183 @@
+#include "learn/alternation.h"
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "learn/checkpoint.h"
+
+namespace bdnn {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// A seed for each iteration: what is drawn in one does not depend on those before, so a resumed training draws the same.
+std::uint64_t iteration_seed(std::uint64_t seed, int iteration) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(iteration) + 1);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+double share_of_flipped(const TargetCodes& before, const TargetCodes& after) {
+  std::size_t flipped = 0;
+  for (std::size_t i = 0; i < after.bytes().size(); ++i) {
+    flipped += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(before.bytes()[i] ^ after.bytes()[i])));
+  }
+  return static_cast<double>(flipped) / static_cast<double>(after.size() * after.bits());
+}
+
+class Alternation {
+ public:
+  Alternation(const LayerSizes& sizes, const TrainingSet& set, const TrainingSet& queries, const Selection& selection,
+              CodeStep& step, const AlternationOptions& options, std::uint64_t seed, Threads& threads,
+              Progress& progress)
+      : sizes_(sizes),
+        set_(set),
+        queries_(queries),
+        selection_(selection),
+        step_(step),
+        options_(options),
+        seed_(seed),
+        threads_(threads),
+        progress_(progress) {}
+
+  // The (W,c) step: the network follows the codes.
+  void follow_codes(AlternationState& state) {
+    Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
+    if (options_.solver == Solver::adam) {
+      Random random(iteration_seed(seed_, state.iteration));
+      minimise_adam(objective, set_, sizes_, state.iteration == 0 ? options_.first_adam : options_.adam, random,
+                    threads_, progress_, state.parameters);
+      return;
+    }
+    const Batch<float> batch = whole<float>(set_);
+    std::vector<double> x(state.parameters.begin(), state.parameters.end());
+    std::vector<float> rounded(x.size());
+    const auto f = [&](const double* point, double* gradient) {
+      std::copy_n(point, rounded.size(), rounded.begin());
+      return objective.evaluate(rounded.data(), batch, gradient).total();
+    };
+    minimise_lbfgs(x, f, options_.lbfgs, [&](int iteration) {
+      progress_.update("network", static_cast<std::size_t>(iteration),
+                       static_cast<std::size_t>(options_.lbfgs.iterations));
+    });
+    std::copy(x.begin(), x.end(), state.parameters.begin());
+  }
+
+  // Measures the network, and keeps it if it is the best so far.
+  void measure(AlternationState& state, double flipped, double started) {
+    Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
+    TargetCodes signs(sizes_.bits(), set_.size());
+    const Terms terms =
+        objective.evaluate(state.parameters.data(), whole<float>(set_),
+                           [&](std::size_t first, std::size_t count, const float* h) { signs.pack(first, count, h); });
+    if (!std::isfinite(terms.total())) {
+      failure("training has diverged in iteration {}: the objective is {}; set a lower rate or scale the data",
+              state.iteration, terms.total());
+    }
+    Progress::Round round = {{"iteration", state.iteration},
+                             {"objective", terms.total()},
+                             {step_.similarity_name(), terms.similarity},
+                             {"weights", terms.weights},
+                             {"binary", terms.binary},
+                             {"independence", terms.independence},
+                             {"balance", terms.balance},
+                             {"flipped", flipped},
+                             {"differing", terms.differing}};
+    std::optional<double> score;
+    if (selection_.possible()) {
+      TargetCodes query_signs(sizes_.bits(), queries_.size());
+      objective_outputs(state.parameters, query_signs);
+      score = selection_.score(signs, query_signs);
+      round.emplace_back("held_out_mAP", *score);
+    }
+    ++state.without_gain;
+    if (!score || !state.best.score || *score > *state.best.score) {
+      state.best = {state.parameters, step_.state(), state.iteration, 0, score};
+      state.without_gain = 0;
+    }
+    round.emplace_back("passes", set_.passes());
+    round.emplace_back("seconds", now() - started);
+    progress_.round(round);
+    state.rounds.push_back(std::move(round));
+  }
+
+  // One round: the B step, unless it is the first, then the (W,c) step.
+  void run(AlternationState& state) {
+    const double started = now();
+    ++state.iteration;
+    double flipped = 0;
+    if (state.iteration > 0) {
+      const TargetCodes before = state.codes;
+      step_.improve(sizes_, set_, state.parameters, state.codes);
+      flipped = share_of_flipped(before, state.codes);
+    }
+    follow_codes(state);
+    measure(state, flipped, started);
+  }
+
+ private:
+  void objective_outputs(const std::vector<float>& parameters, TargetCodes& signs) {
+    const LayerStack<float> stack(sizes_, parameters.data());
+    const std::size_t tile = samples_per_tile(sizes_.dimension());
+    threads_.for_each((queries_.size() + tile - 1) / tile, [&](std::size_t number, int) {
+      const std::size_t first = number * tile;
+      const std::size_t count = std::min(tile, queries_.size() - first);
+      std::vector<float> x(count * sizes_.dimension());
+      queries_.load(first, count, x.data());
+      std::vector<std::vector<float>> h(sizes_.count());
+      std::vector<float*> pointers;
+      for (std::size_t l = 0; l < sizes_.count(); ++l) {
+        h[l].resize(count * sizes_.outputs(l));
+        pointers.push_back(h[l].data());
+      }
+      stack.forward(x.data(), count, pointers);
+      signs.pack(first, count, h.back().data());
+    });
+  }
+
+  const LayerSizes& sizes_;
+  const TrainingSet& set_;
+  const TrainingSet& queries_;
+  const Selection& selection_;
+  CodeStep& step_;
+  const AlternationOptions& options_;
+  std::uint64_t seed_;
+  Threads& threads_;
+  Progress& progress_;
+};
+
+}  // namespace
+
+AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, const TrainingSet& queries,
+                            const Selection& selection, CodeStep& step, const std::function<AlternationStart()>& start,
+                            const AlternationOptions& options, std::uint64_t seed, const CheckpointPlace& place,
+                            Threads& threads, Progress& progress) {
+  Alternation alternation(sizes, set, queries, selection, step, options, seed, threads, progress);
+  AlternationState state;
+  std::optional<AlternationState> kept;
+  if (place.resume) kept = load_checkpoint(place, sizes.parameters(), sizes.bits(), set.size());
+  if (kept) {
+    state = std::move(*kept);
+    step.restore(state.step_state);
+    for (const auto& round : state.rounds) progress.round(round);
+  } else {
+    AlternationStart first = start();
+    state.parameters = std::move(first.parameters);
+    state.codes = std::move(first.codes);
+    step.start(set, state.codes);
+  }
+  while (state.iteration < options.iterations) {
+    if (options.patience > 0 && state.without_gain >= options.patience) break;
+    alternation.run(state);
+    state.step_state = step.state();
+    if (!place.path.empty()) save_checkpoint(state, place);
+  }
+  AlternationResult result = std::move(state.best);
+  result.iterations = state.iteration;
+  return result;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,70 @@
+// What UH-BDNN and SH-BDNN share beyond their objective: a network and codes that follow each other in turn, the round
+// that is kept, checkpoints, and the account of it all.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "learn/adam.h"
+#include "learn/lbfgs.h"
+#include "learn/objective.h"
+#include "learn/selection.h"
+
+namespace bdnn {
+
+// The part of a method: its similarity term, and the B step that belongs to it.
+class CodeStep : public Similarity {
+ public:
+  virtual std::string similarity_name() const = 0;
+  // Takes the first codes.
+  virtual void start(const TrainingSet& set, const TargetCodes& codes) = 0;
+  // The B step: better codes for the network as it is. It may turn the network's outputs first, where the objective
+  // does not change by it.
+  virtual void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
+                       TargetCodes& codes) = 0;
+  // All that it has learned, as numbers.
+  virtual std::vector<float> state() const { return {}; }
+  virtual void restore(const std::vector<float>& state) { (void)state; }
+};
+
+enum class Solver { adam, lbfgs };
+
+struct AlternationOptions {
+  Lambdas lambdas;
+  int iterations = 10;  // T
+  int patience = 0;     // end after so many iterations in a row that were no better; 0: never before T
+  Solver solver = Solver::adam;
+  AdamOptions first_adam;  // of the first (W,c) step, which starts from afar ...
+  AdamOptions adam;        // ... and of the later ones
+  LbfgsOptions lbfgs;
+};
+
+// Where a training is kept while it lasts.
+struct CheckpointPlace {
+  std::string path;      // "": nowhere
+  std::string identity;  // all that the result depends on; a checkpoint of another one is refused
+  bool resume = false;
+};
+
+struct AlternationResult {
+  std::vector<float> parameters;  // of the iteration that is kept
+  std::vector<float> state;       // of the code step, then
+  int iteration = 0;
+  int iterations = 0;           // how many were made after the first
+  std::optional<double> score;  // on what was held out
+};
+
+// Where an alternation starts from.
+struct AlternationStart {
+  std::vector<float> parameters;
+  TargetCodes codes;
+};
+
+// Starts, unless it resumes, with iteration 0, in which the network follows the first codes; then alternates. Keeps the
+// iteration with the best score, the last one if nothing is held out.
+AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, const TrainingSet& queries,
+                            const Selection& selection, CodeStep& step, const std::function<AlternationStart()>& start,
+                            const AlternationOptions& options, std::uint64_t seed, const CheckpointPlace& place,
+                            Threads& threads, Progress& progress);
+
+}  // namespace bdnn

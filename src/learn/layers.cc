@@ -1,0 +1,84 @@
+#include "learn/layers.h"
+
+#include "linalg/activation.h"
+#include "linalg/matrix.h"
+
+namespace bdnn {
+
+LayerSizes::LayerSizes(std::vector<std::size_t> units) : units_(std::move(units)), offsets_{0} {
+  for (std::size_t l = 0; l < count(); ++l) offsets_.push_back(offsets_.back() + (inputs(l) + 1) * outputs(l));
+}
+
+Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset,
+                   double factor) {
+  Network network;
+  for (std::size_t l = 0; l < sizes.count(); ++l) {
+    Layer layer;
+    layer.inputs = sizes.inputs(l);
+    layer.outputs = sizes.outputs(l);
+    layer.activation = l + 1 < sizes.count() ? Activation::sigmoid : Activation::identity;
+    MatrixXd weight = view(parameters.data() + sizes.weights(l), layer.outputs, layer.inputs).cast<double>();
+    VectorXd bias = view(parameters.data() + sizes.biases(l), layer.outputs, 1).cast<double>();
+    if (l == 0) {
+      weight *= factor;
+      bias -= weight.cast<float>().cast<double>() * offset;
+    }
+    layer.weight.resize(layer.inputs * layer.outputs);
+    using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    Eigen::Map<RowMajor>(layer.weight.data(), weight.rows(), weight.cols()) = weight.cast<float>();
+    layer.bias.resize(layer.outputs);
+    view(layer.bias.data(), layer.outputs, 1) = bias.cast<float>();
+    network.layers.push_back(std::move(layer));
+  }
+  return network;
+}
+
+template <class T>
+LayerStack<T>::LayerStack(const LayerSizes& sizes, const T* parameters, bool squash_last)
+    : sizes_(sizes), squash_last_(squash_last) {
+  for (std::size_t l = 0; l < sizes.count(); ++l) {
+    const std::size_t in = sizes.inputs(l);
+    const std::size_t out = sizes.outputs(l);
+    const T* w = parameters + sizes.weights(l);
+    layers_.push_back({PackedMatrix<T>::from_columns(w, out, in, out),
+                       l == 0 ? PackedMatrix<T>() : PackedMatrix<T>::from_rows(w, in, out, out),
+                       parameters + sizes.biases(l)});
+  }
+}
+
+template <class T>
+void LayerStack<T>::forward(const T* x, std::size_t count, const std::vector<T*>& h) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const std::size_t out = sizes_.outputs(l);
+    multiply(layers_[l].weight, x, count, sizes_.inputs(l), h[l], out);
+    if (l + 1 < layers_.size() || squash_last_) {
+      add_bias_and_squash(layers_[l].bias, out, count, h[l]);
+    } else {
+      add_bias(layers_[l].bias, out, count, h[l]);
+    }
+    x = h[l];
+  }
+}
+
+template <class T>
+void LayerStack<T>::backward(const T* x, std::size_t count, const std::vector<T*>& h, std::vector<T>& delta,
+                             std::vector<T>& scratch, T* gradient) const {
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const std::size_t in = sizes_.inputs(l);
+    const std::size_t out = sizes_.outputs(l);
+    add_product_transposed(delta.data(), out, out, l == 0 ? x : h[l - 1], in, in, count, gradient + sizes_.weights(l),
+                           out);
+    T* bias = gradient + sizes_.biases(l);
+    for (std::size_t j = 0; j < count; ++j) add_bias(delta.data() + j * out, out, 1, bias);
+    if (l == 0) return;
+    scratch.resize(in * count);
+    multiply(layers_[l].transposed, delta.data(), count, out, scratch.data(), in);
+    through_sigmoid(h[l - 1], in * count, scratch.data());
+    delta.swap(scratch);
+  }
+}
+
+template class LayerStack<float>;
+template class LayerStack<double>;
+
+}  // namespace bdnn

@@ -1,0 +1,67 @@
+// A network under training: its parameters as one vector, and the way forward and back through its layers.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bdnn/model.h"
+#include "linalg/product.h"
+
+namespace bdnn {
+
+// The units of the layers, s_1 = D to the code's L, and where each layer's parameters stand in the vector: the
+// weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l). All but the last layer squash by the sigmoid.
+class LayerSizes {
+ public:
+  explicit LayerSizes(std::vector<std::size_t> units);
+
+  std::size_t count() const { return units_.size() - 1; }  // of layers with weights
+  std::size_t inputs(std::size_t layer) const { return units_[layer]; }
+  std::size_t outputs(std::size_t layer) const { return units_[layer + 1]; }
+  std::size_t dimension() const { return units_.front(); }
+  std::size_t bits() const { return units_.back(); }
+  std::size_t weights(std::size_t layer) const { return offsets_[layer]; }
+  std::size_t biases(std::size_t layer) const { return offsets_[layer] + inputs(layer) * outputs(layer); }
+  std::size_t parameters() const { return offsets_.back(); }
+
+ private:
+  std::vector<std::size_t> units_;
+  std::vector<std::size_t> offsets_;  // of each layer, and the end
+};
+
+// The network as a hash function of the vectors x, if it was trained on (x - offset) * factor.
+Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset,
+                   double factor);
+
+// A network made ready to run forward and back; shared by all threads.
+template <class T>
+class LayerStack {
+ public:
+  // `squash_last`: for the hidden layers of a larger network.
+  LayerStack(const LayerSizes& sizes, const T* parameters, bool squash_last = false);
+
+  const LayerSizes& sizes() const { return sizes_; }
+
+  // h[l] = the outputs of layer l (outputs(l) x count), for all layers; x is dimension() x count.
+  void forward(const T* x, std::size_t count, const std::vector<T*>& h) const;
+
+  // Adds to `gradient`, laid out as the parameters, what follows from dJ/dH of the last layer (bits() x count, in
+  // `delta`, which is destroyed); h as forward() left it.
+  void backward(const T* x, std::size_t count, const std::vector<T*>& h, std::vector<T>& delta, std::vector<T>& scratch,
+                T* gradient) const;
+
+ private:
+  struct Packed {
+    PackedMatrix<T> weight;
+    PackedMatrix<T> transposed;  // of all layers but the first, whose inputs need no gradient
+    const T* bias;
+  };
+  const LayerSizes& sizes_;
+  bool squash_last_;
+  std::vector<Packed> layers_;
+};
+
+extern template class LayerStack<float>;
+extern template class LayerStack<double>;
+
+}  // namespace bdnn

@@ -1,0 +1,134 @@
+#include "learn/network_start.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "linalg/decompose.h"
+
+namespace bdnn {
+namespace {
+
+std::size_t between(double at, double low, double high, double from, double to) {
+  return static_cast<std::size_t>(std::lround(from + (at - low) / (high - low) * (to - from)));
+}
+
+}  // namespace
+
+std::vector<std::size_t> default_hidden_units(std::size_t bits, std::size_t dimension) {
+  const auto l = static_cast<double>(bits);
+  std::size_t second = 90;
+  std::size_t third = 20;
+  if (bits > 32) {
+    second = 5 * bits / 2 + 40;
+    third = 5 * bits / 4 + 10;
+  } else if (bits > 24) {
+    second = between(l, 24, 32, 100, 120);
+    third = between(l, 24, 32, 40, 50);
+  } else if (bits > 16) {
+    second = between(l, 16, 24, 90, 100);
+    third = between(l, 16, 24, 30, 40);
+  } else if (bits > 8) {
+    third = between(l, 8, 16, 20, 30);
+  }
+  return {std::min(second, dimension), std::min(third, dimension)};
+}
+
+std::vector<std::size_t> parse_hidden_units(const std::string& text, std::size_t bits, std::size_t dimension) {
+  std::vector<std::size_t> units;
+  std::size_t above = dimension;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
+    if (error != std::errc() || end != text.data() + comma || value == 0) {
+      misuse("hidden={} is no list of units such as 120,50 (or auto)", text);
+    }
+    if (value > above || value < bits) {
+      misuse(
+          "hidden={} does not fit vectors of dimension {} and codes of {} bits: each layer starts from eigenvectors of "
+          "the one before, so units must not grow from layer to layer, nor fall below the bits: {} >= s_2 >= s_3 >= "
+          "... >= {}",
+          text, dimension, bits, dimension, bits);
+    }
+    units.push_back(above = value);
+    at = comma + 1;
+  }
+  return units;
+}
+
+Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Threads& threads) {
+  if (spread > 0) return {moments.mean, std::sqrt(spread / moments.covariance.trace())};
+  struct Extremes {
+    float least = std::numeric_limits<float>::max();
+    float most = std::numeric_limits<float>::lowest();
+    void operator+=(const Extremes& other) {
+      least = std::min(least, other.least);
+      most = std::max(most, other.most);
+    }
+  };
+  Extremes total;
+  sum_over_samples(threads, x.size(), Extremes(), total, [&](const Range& block, Extremes& extremes) {
+    std::vector<float> scratch(x.dimension());
+    for (std::size_t i = block.first; i < block.first + block.count; ++i) {
+      const float* values = x.floats(i, 1, scratch.data());
+      const auto [least, most] = std::minmax_element(values, values + x.dimension());
+      extremes += {*least, *most};
+    }
+  });
+  const double range = static_cast<double>(total.most) - static_cast<double>(total.least);
+  return {VectorXd::Constant(moments.mean.size(), total.least), 1 / range};
+}
+
+std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
+                                     bool centred, Threads& threads) {
+  std::vector<float> parameters(sizes.parameters(), 0.0F);
+  for (std::size_t l = 0; l < sizes.count(); ++l) {
+    const std::size_t inputs = sizes.inputs(l);
+    MatrixXd second;  // moments of the layer's inputs
+    VectorXd mean;
+    if (l == 0) {
+      const Scaling& scaling = set.scaling();
+      second = MatrixXd(moments.covariance.selfadjointView<Eigen::Lower>()) * (scaling.factor * scaling.factor);
+      mean = (moments.mean - scaling.offset) * scaling.factor;
+      if (!centred) second += mean * mean.transpose();
+    } else {
+      std::vector<std::size_t> units;
+      for (std::size_t k = 0; k <= l; ++k) units.push_back(sizes.inputs(k));
+      const LayerSizes below(units);
+      // All layers below squash here, the last one of `below` too: it is a hidden layer of the whole.
+      const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
+      DoubleSum total{MatrixXd::Zero(static_cast<Eigen::Index>(inputs), static_cast<Eigen::Index>(inputs + 1))};
+      const MatrixXf zero = total.value.cast<float>();
+      sum_over_samples(threads, set.size(), zero, total, [&](const Range& block, MatrixXf& sum) {
+        const std::size_t tile = samples_per_tile(set.dimension());
+        std::vector<float> x(tile * set.dimension());
+        std::vector<std::vector<float>> h(l);
+        std::vector<float*> pointers;
+        for (std::size_t k = 0; k < l; ++k) {
+          h[k].resize(tile * below.outputs(k));
+          pointers.push_back(h[k].data());
+        }
+        for (std::size_t i = 0; i < block.count; i += tile) {
+          const std::size_t n = std::min(tile, block.count - i);
+          set.load(block.first + i, n, x.data());
+          stack.forward(x.data(), n, pointers);
+          add_gram_lower(h.back().data(), inputs, inputs, n, sum.data(), inputs);
+          sum.col(sum.cols() - 1) += view(h.back().data(), inputs, n).rowwise().sum();
+        }
+      });
+      const double m = static_cast<double>(set.size());
+      second = MatrixXd(total.value.leftCols(total.value.cols() - 1).selfadjointView<Eigen::Lower>()) / m;
+      mean = total.value.col(total.value.cols() - 1) / m;
+      if (centred) second -= mean * mean.transpose();
+    }
+    const MatrixXd vectors = top_eigenpairs(second, sizes.outputs(l)).vectors;
+    view(parameters.data() + sizes.weights(l), sizes.outputs(l), inputs) = vectors.transpose().cast<float>();
+  }
+  return parameters;
+}
+
+}  // namespace bdnn

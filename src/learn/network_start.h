@@ -1,0 +1,31 @@
+// Where a binary network starts from: its sizes, its scale, its first weights.
+#pragma once
+
+#include <string>
+
+#include "base/blocks.h"
+#include "learn/affine.h"
+#include "learn/layers.h"
+#include "learn/training_set.h"
+
+namespace bdnn {
+
+// The units of the hidden layers for codes of L bits from vectors of dimension D, and the rule they follow.
+//   L <= 8: 90, 20; L = 16: 90, 30; L = 24: 100, 40; L = 32: 120, 50, as in the paper; in between, between these;
+//   L > 32: 5 L / 2 + 40 and 5 L / 4 + 10; never more than D, nor fewer than L.
+std::vector<std::size_t> default_hidden_units(std::size_t bits, std::size_t dimension);
+
+// From "120,50". Each layer starts from eigenvectors of the one before, so units must not grow: D >= s_2 >= ... >= L.
+// What does not fit raises Error with the rule.
+std::vector<std::size_t> parse_hidden_units(const std::string& text, std::size_t bits, std::size_t dimension);
+
+// How samples are scaled: to the total variance `spread` about zero or, if that is 0, as the authors do, to the range
+// [0, 1].
+Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Threads& threads);
+
+// Weights from the leading eigenvectors of the covariance of each layer's inputs (of their second moments, if not
+// `centred`), biases of zero.
+std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
+                                     bool centred, Threads& threads);
+
+}  // namespace bdnn

@@ -1,0 +1,307 @@
+#include "learn/objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bdnn {
+
+OutputSums::OutputSums(std::size_t bits, std::size_t groups) {
+  const auto rows = static_cast<Eigen::Index>(bits);
+  hh = MatrixXd::Zero(rows, rows);
+  if (groups > 1) labelled_hh = MatrixXd::Zero(rows, rows);
+  group_sums = MatrixXd::Zero(rows, static_cast<Eigen::Index>(groups));
+  group_sizes = VectorXd::Zero(static_cast<Eigen::Index>(groups));
+}
+
+OutputSums& OutputSums::operator*=(double factor) {
+  samples *= factor;
+  hh *= factor;
+  labelled_hh *= factor;
+  group_sums *= factor;
+  group_sizes *= factor;
+  squared_gap *= factor;
+  differing *= factor;
+  return *this;
+}
+
+OutputSums& OutputSums::operator+=(const OutputSums& other) {
+  samples += other.samples;
+  hh += other.hh;
+  labelled_hh += other.labelled_hh;
+  group_sums += other.group_sums;
+  group_sizes += other.group_sizes;
+  squared_gap += other.squared_gap;
+  differing += other.differing;
+  return *this;
+}
+
+OutputGradient::OutputGradient(std::size_t bits, std::size_t groups) {
+  const auto rows = static_cast<Eigen::Index>(bits);
+  all = MatrixXd::Zero(rows, rows);
+  if (groups > 1) labelled = MatrixXd::Zero(rows, rows);
+  shift = MatrixXd::Zero(rows, static_cast<Eigen::Index>(groups));
+}
+
+namespace {
+
+// All terms but the weights', and dJ/dH, from the sums over all samples.
+Terms terms_at(const OutputSums& sums, const Lambdas& lambdas, const Similarity& similarity, OutputGradient& gradient) {
+  const double m = sums.samples;
+  Terms terms;
+  terms.similarity = similarity.evaluate(sums, gradient);
+
+  terms.binary = lambdas.binary / (2 * m) * sums.squared_gap;
+  gradient.pull += lambdas.binary / m;
+
+  const MatrixXd dependence = sums.hh / m - MatrixXd::Identity(sums.hh.rows(), sums.hh.cols());
+  terms.independence = lambdas.independence / 2 * dependence.squaredNorm();
+  gradient.all += 2 * lambdas.independence / m * dependence;
+
+  const VectorXd sum = sums.group_sums.rowwise().sum();
+  terms.balance = lambdas.balance / (2 * m) * sum.squaredNorm();
+  gradient.shift.colwise() += lambdas.balance / m * sum;
+
+  terms.differing = sums.differing / (m * static_cast<double>(sums.hh.rows()));
+  return terms;
+}
+
+// Small batches are cut into a few pieces, so that threads can share them; like the block, a piece follows nothing but
+// the batch.
+std::size_t samples_per_piece(std::size_t batch) {
+  return std::clamp<std::size_t>((batch + 3) / 4, 128, kSamplesPerBlock);
+}
+
+}  // namespace
+
+template <class T>
+struct Objective<T>::Worker {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  std::vector<T> x;
+  std::vector<std::vector<T>> h;
+  std::vector<T> b;
+  std::vector<T> labelled;  // h, with the unlabelled samples set to zero
+  std::vector<T> delta;
+  std::vector<T> scratch;
+  std::vector<T> gradient;
+  Matrix hh;
+  Matrix labelled_hh;
+  OutputSums sums{0, 1};
+};
+
+template <class T>
+Objective<T>::Objective(const LayerSizes& sizes, const Lambdas& lambdas, const Similarity& similarity,
+                        const TargetCodes& codes, std::size_t samples, Threads& threads)
+    : sizes_(sizes),
+      lambdas_(lambdas),
+      similarity_(similarity),
+      codes_(codes),
+      samples_(samples),
+      threads_(threads),
+      workers_(static_cast<std::size_t>(threads.count())),
+      kept_(sizes.count()) {}
+
+template <class T>
+Objective<T>::~Objective() = default;
+
+template <class T>
+double Objective<T>::weight_decay(const T* parameters) const {
+  double sum = similarity_.squared_weights();
+  for (std::size_t l = 0; l < sizes_.count(); ++l) {
+    for (std::size_t i = sizes_.weights(l); i < sizes_.biases(l); ++i) {
+      sum += static_cast<double>(parameters[i]) * static_cast<double>(parameters[i]);
+    }
+  }
+  return lambdas_.weights / 2 * sum;
+}
+
+template <class T>
+std::vector<T*> Objective<T>::kept_at(std::size_t first) {
+  std::vector<T*> h;
+  for (std::size_t l = 0; l < kept_.size(); ++l) h.push_back(kept_[l].data() + first * sizes_.outputs(l));
+  return h;
+}
+
+template <class T>
+OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& batch, Keep keep, const Visit& visit) {
+  const std::size_t bits = sizes_.bits();
+  const std::size_t groups = similarity_.groups();
+  const auto group_of = similarity_.group_of();
+  const std::size_t tile = samples_per_tile(sizes_.dimension());
+  const std::size_t piece = samples_per_piece(batch.size);
+  if (keep == Keep::activations) {
+    for (std::size_t l = 0; l < kept_.size(); ++l) kept_[l].resize(batch.size * sizes_.outputs(l));
+  }
+  const auto add_tile = [&](Worker& own, std::size_t first, std::size_t count) {
+    std::vector<T*> h;
+    if (keep == Keep::activations) {
+      h = kept_at(first);
+    } else {
+      own.h.resize(sizes_.count());
+      for (std::size_t l = 0; l < sizes_.count(); ++l) {
+        own.h[l].resize(tile * sizes_.outputs(l));
+        h.push_back(own.h[l].data());
+      }
+    }
+    stack.forward(batch.load(first, count, own.x), count, h);
+    const T* outputs = h.back();
+    if (visit) visit(first, count, outputs);
+    add_gram_lower(outputs, bits, bits, count, own.hh.data(), bits);
+    if (groups > 1) own.labelled.assign(outputs, outputs + bits * count);
+    own.b.resize(bits);
+    double gap = 0;
+    std::size_t differing = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = batch.order == nullptr ? first + i : batch.order[first + i];
+      const std::size_t group = groups > 1 ? static_cast<std::size_t>(group_of[place]) : 0;
+      const T* sample = outputs + i * bits;
+      codes_.unpack(place, own.b.data());
+      double* sum = own.sums.group_sums.data() + group * bits;
+      T sample_gap = 0;
+      for (std::size_t k = 0; k < bits; ++k) {
+        const T difference = sample[k] - own.b[k];
+        sample_gap += difference * difference;
+        differing += (sample[k] >= 0) != (own.b[k] > 0) ? 1 : 0;
+        sum[k] += static_cast<double>(sample[k]);
+      }
+      gap += static_cast<double>(sample_gap);
+      own.sums.group_sizes[static_cast<Eigen::Index>(group)] += 1;
+      if (group + 1 == groups && groups > 1) std::fill_n(own.labelled.data() + i * bits, bits, T{0});
+    }
+    if (groups > 1) add_gram_lower(own.labelled.data(), bits, bits, count, own.labelled_hh.data(), bits);
+    own.sums.squared_gap += gap;
+    own.sums.differing += static_cast<double>(differing);
+    own.sums.samples += static_cast<double>(count);
+  };
+
+  OutputSums total(bits, groups);
+  threads_.in_order(
+      (batch.size + piece - 1) / piece,
+      [&](std::size_t number, int worker) {
+        Worker& own = workers_[static_cast<std::size_t>(worker)];
+        own.sums = OutputSums(bits, groups);
+        own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
+        if (groups > 1) own.labelled_hh = own.hh;
+        const std::size_t end = std::min(batch.size, (number + 1) * piece);
+        for (std::size_t i = number * piece; i < end; i += tile) add_tile(own, i, std::min(tile, end - i));
+        own.sums.hh = own.hh.template cast<double>();
+        own.sums.labelled_hh = own.labelled_hh.template cast<double>();
+      },
+      [&](std::size_t, int worker) { total += workers_[static_cast<std::size_t>(worker)].sums; });
+  total.hh = MatrixXd(total.hh.selfadjointView<Eigen::Lower>());
+  if (groups > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
+  return total;
+}
+
+template <class T>
+template <class Sum>
+void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, const OutputGradient& at_outputs,
+                            Sum* gradient) {
+  const std::size_t bits = sizes_.bits();
+  const std::size_t groups = similarity_.groups();
+  const auto group_of = similarity_.group_of();
+  const std::size_t tile = samples_per_tile(sizes_.dimension());
+  const std::size_t piece = samples_per_piece(batch.size);
+  // A batch's gradient, like its sums, stands for all samples.
+  const double scale = static_cast<double>(samples_) / static_cast<double>(batch.size);
+  using Matrix = typename Worker::Matrix;
+  const Matrix all_matrix = (scale * at_outputs.all).template cast<T>();
+  const auto all = PackedMatrix<T>::from_columns(all_matrix.data(), bits, bits, bits);
+  const Matrix labelled_matrix = (scale * at_outputs.labelled).template cast<T>();
+  const auto labelled =
+      groups > 1 ? PackedMatrix<T>::from_columns(labelled_matrix.data(), bits, bits, bits) : PackedMatrix<T>();
+  const Matrix shift = (scale * at_outputs.shift).template cast<T>();
+  const T pull = static_cast<T>(scale * at_outputs.pull);
+
+  const auto add_tile = [&](Worker& own, std::size_t first, std::size_t count) {
+    const std::vector<T*> h = kept_at(first);
+    const T* outputs = h.back();
+    own.delta.resize(bits * count);
+    multiply(all, outputs, count, bits, own.delta.data(), bits);
+    if (groups > 1) {
+      own.scratch.resize(bits * count);
+      multiply(labelled, outputs, count, bits, own.scratch.data(), bits);
+    }
+    own.b.resize(bits);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = batch.order == nullptr ? first + i : batch.order[first + i];
+      const std::size_t group = groups > 1 ? static_cast<std::size_t>(group_of[place]) : 0;
+      codes_.unpack(place, own.b.data());
+      const T* sample = outputs + i * bits;
+      T* delta = own.delta.data() + i * bits;
+      const T* own_shift = shift.data() + group * bits;
+      for (std::size_t k = 0; k < bits; ++k) delta[k] += pull * (sample[k] - own.b[k]) + own_shift[k];
+      if (group + 1 < groups) {
+        for (std::size_t k = 0; k < bits; ++k) delta[k] += own.scratch[i * bits + k];
+      }
+    }
+    stack.backward(batch.load(first, count, own.x), count, h, own.delta, own.scratch, own.gradient.data());
+  };
+
+  std::fill_n(gradient, sizes_.parameters(), Sum{0});
+  threads_.in_order(
+      (batch.size + piece - 1) / piece,
+      [&](std::size_t number, int worker) {
+        Worker& own = workers_[static_cast<std::size_t>(worker)];
+        own.gradient.assign(sizes_.parameters(), T{0});
+        const std::size_t end = std::min(batch.size, (number + 1) * piece);
+        for (std::size_t i = number * piece; i < end; i += tile) add_tile(own, i, std::min(tile, end - i));
+      },
+      [&](std::size_t, int worker) {
+        const auto& partial = workers_[static_cast<std::size_t>(worker)].gradient;
+        for (std::size_t i = 0; i < partial.size(); ++i) gradient[i] += static_cast<Sum>(partial[i]);
+      });
+}
+
+template <class T>
+template <class Sum>
+Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running,
+                             double blend) {
+  const LayerStack<T> stack(sizes_, parameters);
+  OutputSums sums = forward(stack, batch, Keep::activations, {});
+  sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
+  if (running != nullptr) {
+    sums *= blend;
+    *running *= 1 - blend;
+    *running += sums;
+  }
+  OutputGradient at_outputs(sizes_.bits(), similarity_.groups());
+  Terms terms = terms_at(running != nullptr ? *running : sums, lambdas_, similarity_, at_outputs);
+  terms.weights = weight_decay(parameters);
+  backward(stack, batch, at_outputs, gradient);
+  for (std::size_t l = 0; l < sizes_.count(); ++l) {
+    for (std::size_t i = sizes_.weights(l); i < sizes_.biases(l); ++i) {
+      gradient[i] += static_cast<Sum>(lambdas_.weights) * static_cast<Sum>(parameters[i]);
+    }
+  }
+  return terms;
+}
+
+template <class T>
+Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, const Visit& visit) {
+  const LayerStack<T> stack(sizes_, parameters);
+  OutputGradient unused(sizes_.bits(), similarity_.groups());
+  OutputSums sums = forward(stack, batch, Keep::nothing, visit);
+  sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
+  Terms terms = terms_at(sums, lambdas_, similarity_, unused);
+  terms.weights = weight_decay(parameters);
+  return terms;
+}
+
+template <class T>
+Batch<T> whole(const TrainingSet& set) {
+  return {set.size(), nullptr, [&set](std::size_t first, std::size_t count, std::vector<T>& scratch) -> const T* {
+            scratch.resize(count * set.dimension());
+            set.load(first, count, scratch.data());
+            return scratch.data();
+          }};
+}
+
+template class Objective<float>;
+template class Objective<double>;
+template Terms Objective<float>::evaluate(const float*, const Batch<float>&, float*, OutputSums*, double);
+template Terms Objective<float>::evaluate(const float*, const Batch<float>&, double*, OutputSums*, double);
+template Terms Objective<double>::evaluate(const double*, const Batch<double>&, double*, OutputSums*, double);
+template Batch<float> whole(const TrainingSet& set);
+template Batch<double> whole(const TrainingSet& set);
+
+}  // namespace bdnn

@@ -1,0 +1,141 @@
+// The objective that UH-BDNN and SH-BDNN share, and its gradient:
+//
+//   J = similarity + lambda1/2 sum_l ||W^(l)||^2 + lambda2/2m ||H - B||^2
+//         + lambda3/2 ||H H^T / m - I||^2 + lambda4/2m ||H 1||^2
+//
+// where H (L x m) is what the last layer gives, before the sign. The similarity is the methods' own: the
+// reconstruction of the samples from their codes, or the agreement of the codes with pairs of labels.
+//
+// Every term is a function of sums over the samples. So an evaluation is one way forward, in which small sums are
+// taken, and one way back, in which each sample follows its own small gradient: linear in m, whatever the term.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/blocks.h"
+#include "learn/layers.h"
+#include "learn/target_codes.h"
+#include "learn/training_set.h"
+
+namespace bdnn {
+
+struct Lambdas {
+  double weights = 0;       // lambda1
+  double binary = 0;        // lambda2
+  double independence = 0;  // lambda3
+  double balance = 0;       // lambda4
+};
+
+// The sums over samples that the terms are functions of.
+struct OutputSums {
+  double samples = 0;
+  MatrixXd hh;           // H H^T
+  MatrixXd labelled_hh;  // the same over samples of a group but the last; empty where there is one group only
+  MatrixXd group_sums;   // L x groups: the sum of h over each group
+  VectorXd group_sizes;
+  double squared_gap = 0;  // ||H - B||^2
+  double differing = 0;    // bits in which sgn(H) and B differ
+
+  OutputSums(std::size_t bits, std::size_t groups);
+  OutputSums& operator*=(double factor);
+  OutputSums& operator+=(const OutputSums& other);
+};
+
+// dJ/dh_i = pull (h_i - b_i) + all h_i + labelled h_i (for samples of a group but the last) + shift.col(group of i)
+struct OutputGradient {
+  double pull = 0;
+  MatrixXd all;
+  MatrixXd labelled;  // empty where there is one group only
+  MatrixXd shift;
+
+  OutputGradient(std::size_t bits, std::size_t groups);
+};
+
+// J by its terms.
+struct Terms {
+  double similarity = 0;
+  double weights = 0;
+  double binary = 0;
+  double independence = 0;
+  double balance = 0;
+  double differing = 0;  // the share of bits where sgn(H) and B differ; no part of J
+
+  double total() const { return similarity + weights + binary + independence + balance; }
+};
+
+// The term by which the methods differ.
+class Similarity {
+ public:
+  virtual ~Similarity() = default;
+  // Samples fall into groups, which sums are taken over: one for all, or the classes and, last, the unlabelled.
+  virtual std::size_t groups() const { return 1; }
+  // The group of each sample of the training set; empty where there is one only.
+  virtual std::span<const std::int32_t> group_of() const { return {}; }
+  // The term's value as a function of the sums over all samples; adds its derivative to `gradient`.
+  virtual double evaluate(const OutputSums& sums, OutputGradient& gradient) const = 0;
+  // ||W||^2 of weights that the term has of its own.
+  virtual double squared_weights() const { return 0; }
+};
+
+// Some samples of a training set, to evaluate the objective on.
+template <class T>
+struct Batch {
+  std::size_t size = 0;
+  const std::uint32_t* order = nullptr;  // the places of the batch's samples in the training set; null: as they stand
+  // Samples [first, first + count) of the batch: where they stand, or copied to `scratch`.
+  std::function<const T*(std::size_t first, std::size_t count, std::vector<T>& scratch)> load;
+};
+
+// The whole training set as a batch.
+template <class T>
+Batch<T> whole(const TrainingSet& set);
+
+template <class T>
+class Objective {
+ public:
+  // `samples`: m, of the whole training set.
+  Objective(const LayerSizes& sizes, const Lambdas& lambdas, const Similarity& similarity, const TargetCodes& codes,
+            std::size_t samples, Threads& threads);
+  ~Objective();
+
+  // The terms at the given parameters, and the gradient, laid out as these; partial sums are kept in T, and added up
+  // in Sum. A batch of fewer than m samples stands for all of them: its sums are scaled up and, where `running` is
+  // given, blended into it with the weight `blend`.
+  // Memory: the activations of the batch.
+  template <class Sum>
+  Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
+                 double blend = 1);
+
+  std::size_t groups() const { return similarity_.groups(); }
+
+  // The terms only, in memory that does not grow with the batch. visit(first, count, h), if given, sees the outputs
+  // H of all samples, a few at a time, from several threads.
+  using Visit = std::function<void(std::size_t first, std::size_t count, const T* h)>;
+  Terms evaluate(const T* parameters, const Batch<T>& batch, const Visit& visit = {});
+
+ private:
+  struct Worker;
+  enum class Keep { nothing, activations };
+
+  OutputSums forward(const LayerStack<T>& stack, const Batch<T>& batch, Keep keep, const Visit& visit);
+  template <class Sum>
+  void backward(const LayerStack<T>& stack, const Batch<T>& batch, const OutputGradient& at_outputs, Sum* gradient);
+  double weight_decay(const T* parameters) const;
+  std::vector<T*> kept_at(std::size_t first);
+
+  const LayerSizes& sizes_;
+  Lambdas lambdas_;
+  const Similarity& similarity_;
+  const TargetCodes& codes_;
+  std::size_t samples_;
+  Threads& threads_;
+  std::vector<Worker> workers_;
+  std::vector<std::vector<T>> kept_;  // the activations of each layer, for the way back
+};
+
+extern template class Objective<float>;
+extern template class Objective<double>;
+
+}  // namespace bdnn

@@ -1,0 +1,89 @@
+#include "learn/selection.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "evaluate/ground_truth.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::size_t kNeighbours = 50;
+
+Vectors gathered(const Vectors& x, const std::vector<std::uint32_t>& rows) {
+  const std::size_t bytes = x.shape().bytes_per_vector();
+  const std::shared_ptr<std::byte> data(new std::byte[rows.size() * bytes], std::default_delete<std::byte[]>());
+  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(x.data() + rows[i] * bytes, bytes, data.get() + i * bytes);
+  return {{x.dimension(), rows.size(), x.shape().element}, data};
+}
+
+}  // namespace
+
+HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed) {
+  queries = std::min(queries, samples / 10);
+  Random random(seed);
+  std::vector<bool> held(samples, false);
+  for (std::size_t chosen = 0; chosen < queries;) {
+    const std::size_t row = random.below(samples);
+    if (held[row]) continue;
+    held[row] = true;
+    ++chosen;
+  }
+  HeldOut rows;
+  for (std::size_t i = 0; i < samples; ++i) (held[i] ? rows.queries : rows.training).push_back(static_cast<std::uint32_t>(i));
+  return rows;
+}
+
+Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, HeldOut rows, int threads,
+                     Progress& progress)
+    : rows_(std::move(rows)), threads_(threads) {
+  if (!possible()) return;
+  if (!labels.empty()) {
+    std::vector<std::int64_t> database;
+    std::vector<std::int64_t> queries;
+    for (const auto row : rows_.training) database.push_back(labels[row]);
+    // A query of a class that nothing in the database has counts as 0 for every model alike.
+    constexpr std::int64_t kNobodys = std::numeric_limits<std::int64_t>::min();
+    for (const auto row : rows_.queries) queries.push_back(labels[row] == -1 ? kNobodys : labels[row]);
+    relevance_ = Relevance::labels(std::move(database), std::move(queries));
+    return;
+  }
+  // Neighbours among all samples, from which those held out are then left out: the data is not copied.
+  std::vector<std::int32_t> place(x.size(), -1);
+  for (std::size_t i = 0; i < rows_.training.size(); ++i) place[rows_.training[i]] = static_cast<std::int32_t>(i);
+  const std::size_t wanted = std::min(kNeighbours, std::max<std::size_t>(1, rows_.training.size() / 10));
+  GroundTruthOptions options;
+  options.k = std::min(x.size() - 1, 2 * wanted + 10);
+  options.threads = threads;
+  options.self.assign(rows_.queries.begin(), rows_.queries.end());
+  const GroundTruth truth = exact_neighbours(x, gathered(x, rows_.queries), options, progress);
+  per_query_ = wanted;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    neighbours_.clear();
+    std::size_t fewest = per_query_;
+    for (std::size_t q = 0; q < rows_.queries.size(); ++q) {
+      std::size_t found = 0;
+      for (const std::int32_t id : truth.of(q)) {
+        if (found == per_query_) break;
+        if (place[static_cast<std::size_t>(id)] < 0) continue;
+        neighbours_.push_back(place[static_cast<std::size_t>(id)]);
+        ++found;
+      }
+      fewest = std::min(fewest, found);
+    }
+    if (fewest == per_query_) break;
+    per_query_ = fewest;  // of all queries as many as the poorest has
+  }
+  relevance_ = Relevance::neighbours(neighbours_, per_query_);
+}
+
+double Selection::score(const TargetCodes& training, const TargetCodes& queries) const {
+  Progress silent;
+  MetricsOptions options;
+  options.radii = {};
+  options.threads = threads_;
+  const auto codes = [](const TargetCodes& b) { return Codes(b.bits(), b.size(), b.bytes()); };
+  return evaluate_codes(codes(training), codes(queries), relevance_, options, silent).mean_average_precision;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,43 @@
+// Model selection: some samples are kept out of the training, to be searched for among the others.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bdnn/vectors.h"
+#include "bdnn/progress.h"
+#include "evaluate/metrics.h"
+#include "learn/target_codes.h"
+
+namespace bdnn {
+
+// A random choice of rows, ascending, and all others.
+struct HeldOut {
+  std::vector<std::uint32_t> queries;
+  std::vector<std::uint32_t> training;
+};
+// At most a tenth of the samples is held out, and none where that is fewer than one.
+HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed);
+
+class Selection {
+ public:
+  // Relevant to a held-out sample are its nearest training samples or, with labels, those of its class; the
+  // unlabelled (-1) are neither searched for nor relevant.
+  Selection(const Vectors& x, std::span<const std::int64_t> labels, HeldOut rows, int threads, Progress& progress);
+
+  const HeldOut& rows() const { return rows_; }
+  bool possible() const { return !rows_.queries.empty(); }
+
+  // The mean average precision of the codes of the training rows and of the held-out rows.
+  double score(const TargetCodes& training, const TargetCodes& queries) const;
+
+ private:
+  HeldOut rows_;
+  int threads_;
+  std::vector<std::int32_t> neighbours_;
+  std::size_t per_query_ = 0;
+  Relevance relevance_ = Relevance::neighbours({}, 0);
+};
+
+}  // namespace bdnn

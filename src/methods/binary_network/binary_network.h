@@ -1,0 +1,80 @@
+// What the trainings of UH-BDNN and SH-BDNN have in common: options, start, alternation, the model at the end.
+#pragma once
+
+#include <memory>
+
+#include "learn/alternation.h"
+#include "methods/method.h"
+
+namespace bdnn {
+
+struct BinaryNetworkOptions {
+  std::string hidden = "auto";  // units of the hidden layers, "120,50"
+  double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
+  int held_out = 1000;          // samples kept out of the training to choose the iteration by
+  AlternationOptions alternation;
+};
+
+// The options of a method whose struct derives from the common one.
+template <class Options>
+std::vector<Option<Options>> binary_network_options() {
+  const auto alternation = [](auto member) {
+    return [member](auto& options) -> auto& { return options.alternation.*member; };
+  };
+  const auto lambda = [](auto member) {
+    return [member](auto& options) -> auto& { return options.alternation.lambdas.*member; };
+  };
+  const auto first = [](auto member) {
+    return [member](auto& options) -> auto& { return options.alternation.first_adam.*member; };
+  };
+  const auto later = [](auto member) {
+    return [member](auto& options) -> auto& { return options.alternation.adam.*member; };
+  };
+  const auto lbfgs = [](auto member) {
+    return [member](auto& options) -> auto& { return options.alternation.lbfgs.*member; };
+  };
+  using A = AlternationOptions;
+  return {
+      text_option_of<Options>("hidden", "units of the hidden layers", &BinaryNetworkOptions::hidden,
+                              "a list such as 120,50, or auto"),
+      real_option_at<Options>("lambda1", "weight decay", lambda(&Lambdas::weights), 0, 1e12),
+      real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Lambdas::binary), 0, 1e12),
+      real_option_at<Options>("lambda3", "independence of the bits", lambda(&Lambdas::independence), 0, 1e12),
+      real_option_at<Options>("lambda4", "balance of the bits", lambda(&Lambdas::balance), 0, 1e12),
+      real_option_at<Options>("spread", "total variance of the scaled samples; 0: range [0, 1], not centred",
+                              [](auto& options) -> auto& { return options.spread; }, 0, 1e12),
+      integer_option_at<Options>("iterations", "alternations after the first network step (T)",
+                                 alternation(&A::iterations), 0, 100000),
+      integer_option_at<Options>("patience", "end after so many iterations without a better one; 0: never",
+                                 alternation(&A::patience), 0, 100000),
+      integer_option_at<Options>("held_out", "samples kept out of the training to choose the best iteration by",
+                                 [](auto& options) -> auto& { return options.held_out; }, 0, 1000000),
+      word_option_at<Options>("solver", "of the network step", alternation(&A::solver), {"adam", "lbfgs"}),
+      integer_option_at<Options>("first_epochs", "adam: passes over the data in the first network step",
+                                 first(&AdamOptions::epochs), 0, 100000),
+      integer_option_at<Options>("epochs", "adam: and in each of the others", later(&AdamOptions::epochs), 0, 100000),
+      integer_option_at<Options>("batch", "adam: samples per step", later(&AdamOptions::batch), 1, 1 << 24),
+      real_option_at<Options>("first_rate", "adam: rate of the first network step", first(&AdamOptions::rate), 0, 10),
+      real_option_at<Options>("rate", "adam: rate of the others", later(&AdamOptions::rate), 0, 10),
+      real_option_at<Options>("blend", "adam: weight of a batch in the sums that stand for all samples",
+                              later(&AdamOptions::blend), 1e-6, 1),
+      integer_option_at<Options>("lbfgs_iterations", "L-BFGS: iterations per network step at most",
+                                 lbfgs(&LbfgsOptions::iterations), 0, 1000000),
+      integer_option_at<Options>("history", "L-BFGS: steps that it remembers", lbfgs(&LbfgsOptions::history), 1, 10000),
+  };
+}
+
+// The term and the B step of a method, made when the samples are at hand.
+using MakeCodeStep =
+    std::function<std::unique_ptr<CodeStep>(const TrainingSet& set, std::span<const std::int64_t> labels)>;
+
+struct TrainedBinaryNetwork {
+  Network network;
+  std::vector<float> state;  // of the code step, when the network was kept
+  Scaling scaling;
+  std::string outcome;
+};
+TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetworkOptions options,
+                                          const MakeCodeStep& make_step);
+
+}  // namespace bdnn

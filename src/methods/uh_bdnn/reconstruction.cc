@@ -1,0 +1,111 @@
+#include "methods/uh_bdnn/reconstruction.h"
+
+#include <algorithm>
+
+#include "learn/code_descent.h"
+#include "linalg/activation.h"
+
+namespace bdnn {
+namespace {
+
+// Calls work(partial, first, count, x) for every tile of the samples and adds the partial sums up, block by block.
+template <class Work>
+DecoderSums sums_over(const TrainingSet& set, std::size_t bits, Threads& threads, const Work& work) {
+  const std::size_t tile = samples_per_tile(set.dimension());
+  DecoderSums total(bits, set.dimension());
+  std::vector<DecoderPartialSums> partials;
+  std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
+  for (int i = 0; i < threads.count(); ++i) partials.emplace_back(bits, set.dimension());
+  threads.in_order(
+      blocks_of(set.size()),
+      [&](std::size_t block, int worker) {
+        const Range range = block_range(block, set.size());
+        auto& partial = partials[static_cast<std::size_t>(worker)];
+        auto& samples = x[static_cast<std::size_t>(worker)];
+        samples.resize(tile * set.dimension());
+        partial.clear();
+        for (std::size_t i = 0; i < range.count; i += tile) {
+          const std::size_t count = std::min(tile, range.count - i);
+          set.load(range.first + i, count, samples.data());
+          work(partial, range.first + i, count, samples.data());
+        }
+      },
+      [&](std::size_t, int worker) { partials[static_cast<std::size_t>(worker)].add_to(total); });
+  return total;
+}
+
+}  // namespace
+
+Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double lambda1, double lambda2,
+                               CodeStart start, int sweeps, Threads& threads)
+    : bits_(bits),
+      dimension_(dimension),
+      lambda1_(lambda1),
+      lambda2_(lambda2),
+      start_(start),
+      sweeps_(sweeps),
+      threads_(threads) {}
+
+void Reconstruction::fit(const DecoderSums& sums) {
+  decoder_ = fit_decoder(sums, lambda1_);
+  // As a checkpoint keeps it, so that what was resumed computes with the same number.
+  error_ = static_cast<double>(static_cast<float>(reconstruction_error(sums, decoder_)));
+}
+
+void Reconstruction::start(const TrainingSet& set, const TargetCodes& codes) {
+  fit(sums_over(set, bits_, threads_,
+                [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  std::vector<float> b(bits_ * count);
+                  for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits_);
+                  partial.add(x, b.data(), count);
+                }));
+}
+
+void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
+                             TargetCodes& codes) {
+  const LayerStack<float> stack(sizes, parameters.data());
+  const MatrixXd w = decoder_.w.cast<double>();
+  const CodeDescent descent(w.transpose() * w, sweeps_);
+  const auto transposed = PackedMatrix<float>::from_rows(decoder_.w.data(), bits_, dimension_, dimension_);
+  const VectorXf shift = -(w.transpose() * decoder_.c.cast<double>()).cast<float>();
+  const auto lambda2 = static_cast<float>(lambda2_);
+  fit(sums_over(set, bits_, threads_,
+                [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  std::vector<std::vector<float>> layers(sizes.count());
+                  std::vector<float*> pointers;
+                  for (std::size_t l = 0; l < sizes.count(); ++l) {
+                    layers[l].resize(count * sizes.outputs(l));
+                    pointers.push_back(layers[l].data());
+                  }
+                  stack.forward(x, count, pointers);
+                  const std::vector<float>& h = layers.back();
+                  // q = W^T (x - c) + lambda2 h
+                  std::vector<float> q(bits_ * count);
+                  multiply(transposed, x, count, dimension_, q.data(), bits_);
+                  add_bias(shift.data(), bits_, count, q.data());
+                  std::vector<float> b(bits_ * count, 0.0F);
+                  for (std::size_t i = 0; i < q.size(); ++i) {
+                    q[i] += lambda2 * h[i];
+                    if (start_ == CodeStart::outputs) b[i] = h[i] >= 0 ? 1.0F : -1.0F;
+                  }
+                  descent.run(q.data(), count, b.data());
+                  codes.pack(first, count, b.data());
+                  partial.add(x, b.data(), count);
+                }));
+}
+
+std::vector<float> Reconstruction::state() const {
+  std::vector<float> values(decoder_.w.data(), decoder_.w.data() + decoder_.w.size());
+  values.insert(values.end(), decoder_.c.begin(), decoder_.c.end());
+  values.push_back(static_cast<float>(error_));
+  return values;
+}
+
+void Reconstruction::restore(const std::vector<float>& state) {
+  const auto d = static_cast<Eigen::Index>(dimension_);
+  decoder_.w = view(state.data(), dimension_, bits_);
+  decoder_.c = Eigen::Map<const VectorXf>(state.data() + dimension_ * bits_, d);
+  error_ = static_cast<double>(state.back());
+}
+
+}  // namespace bdnn
