@@ -105,13 +105,13 @@ Objective<T>::~Objective() = default;
 
 template <class T>
 double Objective<T>::weight_decay(const T* parameters) const {
-  double sum = similarity_.squared_weights();
+  double sum = 0;
   for (std::size_t l = 0; l < sizes_.count(); ++l) {
     for (std::size_t i = sizes_.weights(l); i < sizes_.biases(l); ++i) {
       sum += static_cast<double>(parameters[i]) * static_cast<double>(parameters[i]);
     }
   }
-  return lambdas_.weights / 2 * sum;
+  return similarity_.weight_decay() + lambdas_.weights / 2 * sum;
 }
 
 template <class T>

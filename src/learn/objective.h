@@ -75,8 +75,8 @@ class Similarity {
   virtual std::span<const std::int32_t> group_of() const { return {}; }
   // The term's value as a function of the sums over all samples; adds its derivative to `gradient`.
   virtual double evaluate(const OutputSums& sums, OutputGradient& gradient) const = 0;
-  // ||W||^2 of weights that the term has of its own.
-  virtual double squared_weights() const { return 0; }
+  // The decay of weights that the term has of its own.
+  virtual double weight_decay() const { return 0; }
 };
 
 // Some samples of a training set, to evaluate the objective on.

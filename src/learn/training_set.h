@@ -35,6 +35,8 @@ class TrainingSet {
 
   // How often the whole set has been read so far.
   double passes() const { return static_cast<double>(loaded_) / static_cast<double>(size()); }
+  // Counts what was read without load().
+  void count_passes(std::size_t passes) { loaded_ += passes * size(); }
 
  private:
   void load_one(std::uint32_t row, float* out) const;

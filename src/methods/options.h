@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,19 @@ Option<Options> real_option_at(std::string name, std::string summary, At at, dou
             return true;
           },
           [=](const Options& options) { return fmt::format("{}", at(options)); }};
+}
+
+// The same, where "auto" leaves it to the method; the member is a std::optional<double>.
+template <class Options, class At>
+Option<Options> optional_real_option_at(std::string name, std::string summary, At at, double least, double most) {
+  const auto plain = real_option_at<std::optional<double>>(
+      name, summary, [](auto& value) -> auto& { return *value; }, least, most);
+  return {std::move(name), std::move(summary), plain.allowed + ", or auto",
+          [=](Options& options, const std::string& text) {
+            at(options) = text == "auto" ? std::nullopt : std::optional(0.0);
+            return text == "auto" || plain.set(at(options), text);
+          },
+          [=](const Options& options) { return at(options) ? plain.print(at(options)) : "auto"; }};
 }
 
 // One of a few words; the member holds the position of the word.

@@ -11,8 +11,17 @@ namespace bdnn {
 struct BinaryNetworkOptions {
   std::string hidden = "auto";  // units of the hidden layers, "120,50"
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
+  int starts = 1;               // of ITQ, which the first codes come from
   int held_out = 1000;          // samples kept out of the training to choose the iteration by
-  AlternationOptions alternation;
+  // The weights of the objective's terms; where there is no value, the method's rule holds.
+  std::optional<double> lambda1;
+  std::optional<double> lambda2;
+  std::optional<double> lambda3;
+  std::optional<double> lambda4;
+  AlternationOptions alternation;  // all but its lambdas
+
+  // The lambdas that are set, and the others from `rule`.
+  Lambdas lambdas(const Lambdas& rule) const;
 };
 
 // The options of a method whose struct derives from the common one.
@@ -22,7 +31,7 @@ std::vector<Option<Options>> binary_network_options() {
     return [member](auto& options) -> auto& { return options.alternation.*member; };
   };
   const auto lambda = [](auto member) {
-    return [member](auto& options) -> auto& { return options.alternation.lambdas.*member; };
+    return [member](auto& options) -> auto& { return options.*member; };
   };
   const auto first = [](auto member) {
     return [member](auto& options) -> auto& { return options.alternation.first_adam.*member; };
@@ -37,16 +46,18 @@ std::vector<Option<Options>> binary_network_options() {
   return {
       text_option_of<Options>("hidden", "units of the hidden layers", &BinaryNetworkOptions::hidden,
                               "a list such as 120,50, or auto"),
-      real_option_at<Options>("lambda1", "weight decay", lambda(&Lambdas::weights), 0, 1e12),
-      real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Lambdas::binary), 0, 1e12),
-      real_option_at<Options>("lambda3", "independence of the bits", lambda(&Lambdas::independence), 0, 1e12),
-      real_option_at<Options>("lambda4", "balance of the bits", lambda(&Lambdas::balance), 0, 1e12),
+      optional_real_option_at<Options>("lambda1", "weight decay", lambda(&Options::lambda1), 0, 1e12),
+      optional_real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Options::lambda2), 0, 1e12),
+      optional_real_option_at<Options>("lambda3", "independence of the bits", lambda(&Options::lambda3), 0, 1e12),
+      optional_real_option_at<Options>("lambda4", "balance of the bits", lambda(&Options::lambda4), 0, 1e12),
       real_option_at<Options>("spread", "total variance of the scaled samples; 0: range [0, 1], not centred",
                               [](auto& options) -> auto& { return options.spread; }, 0, 1e12),
       integer_option_at<Options>("iterations", "alternations after the first network step (T)",
                                  alternation(&A::iterations), 0, 100000),
       integer_option_at<Options>("patience", "end after so many iterations without a better one; 0: never",
                                  alternation(&A::patience), 0, 100000),
+      integer_option_at<Options>("starts", "random starts of ITQ, of which the best gives the first codes",
+                                 [](auto& options) -> auto& { return options.starts; }, 1, 1000),
       integer_option_at<Options>("held_out", "samples kept out of the training to choose the best iteration by",
                                  [](auto& options) -> auto& { return options.held_out; }, 0, 1000000),
       word_option_at<Options>("solver", "of the network step", alternation(&A::solver), {"adam", "lbfgs"}),
@@ -75,6 +86,6 @@ struct TrainedBinaryNetwork {
   std::string outcome;
 };
 TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetworkOptions options,
-                                          const MakeCodeStep& make_step);
+                                          const Lambdas& lambdas, const MakeCodeStep& make_step);
 
 }  // namespace bdnn

@@ -28,21 +28,23 @@ MatrixXd correlation_with_signs(const MatrixXf& v, const MatrixXd& r, Threads& t
 
 }  // namespace
 
-Network learn_itq(const TrainingTask& task, const PrincipalDirections& pca, const ItqOptions& options) {
-  const MatrixXf v = outputs_of(affine_network(pca.directions, pca.mean), task.x, task.threads);
-  Random random(task.seed);
-  MatrixXd r = random_rotation(task.bits, random);
-  for (int i = 0; i < options.rotations; ++i) {
-    r = closest_rotation(correlation_with_signs(v, r, task.threads));
-    task.progress.update("rotations", static_cast<std::size_t>(i) + 1, static_cast<std::size_t>(options.rotations));
+MatrixXd itq_rotation(const MatrixXf& v, int rotations, std::uint64_t seed, Threads& threads, Progress& progress) {
+  Random random(seed);
+  MatrixXd r = random_rotation(static_cast<std::size_t>(v.rows()), random);
+  for (int i = 0; i < rotations; ++i) {
+    r = closest_rotation(correlation_with_signs(v, r, threads));
+    progress.update("rotations", static_cast<std::size_t>(i) + 1, static_cast<std::size_t>(rotations));
   }
-  return affine_network(r * pca.directions, pca.mean);
+  return r;
 }
 
 namespace {
 
 Trained train_itq(const TrainingTask& task, const ItqOptions& options) {
-  return {learn_itq(task, principal_directions(task.x, task.bits, task.threads, task.progress), options)};
+  const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
+  const MatrixXf v = outputs_of(affine_network(pca.directions, pca.mean), task.x, task.threads);
+  const MatrixXd r = itq_rotation(v, options.rotations, task.seed, task.threads, task.progress);
+  return {affine_network(r * pca.directions, pca.mean)};
 }
 
 }  // namespace

@@ -36,18 +36,18 @@ DecoderSums sums_over(const TrainingSet& set, std::size_t bits, Threads& threads
 
 }  // namespace
 
-Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double lambda1, double lambda2,
+Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2,
                                CodeStart start, int sweeps, Threads& threads)
     : bits_(bits),
       dimension_(dimension),
-      lambda1_(lambda1),
+      decay_(decay),
       lambda2_(lambda2),
       start_(start),
       sweeps_(sweeps),
       threads_(threads) {}
 
 void Reconstruction::fit(const DecoderSums& sums) {
-  decoder_ = fit_decoder(sums, lambda1_);
+  decoder_ = fit_decoder(sums, decay_);
   // As a checkpoint keeps it, so that what was resumed computes with the same number.
   error_ = static_cast<double>(static_cast<float>(reconstruction_error(sums, decoder_)));
 }

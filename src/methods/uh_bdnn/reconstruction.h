@@ -11,13 +11,13 @@ enum class CodeStart { zero, outputs };
 
 class Reconstruction final : public CodeStep {
  public:
-  // `lambda2` pulls codes to the network's outputs; a descent takes at most `sweeps` turns over the bits.
-  Reconstruction(std::size_t bits, std::size_t dimension, double lambda1, double lambda2, CodeStart start, int sweeps,
+  // `decay` is lambda1 of the decoder. `lambda2` pulls codes to the network's outputs; a descent takes at most `sweeps` turns over the bits.
+  Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2, CodeStart start, int sweeps,
                  Threads& threads);
 
   std::string similarity_name() const override { return "reconstruction"; }
   double evaluate(const OutputSums&, OutputGradient&) const override { return error_; }  // does not depend on H
-  double squared_weights() const override { return static_cast<double>(decoder_.w.squaredNorm()); }
+  double weight_decay() const override { return decay_ / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
   void start(const TrainingSet& set, const TargetCodes& codes) override;
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                TargetCodes& codes) override;
@@ -31,7 +31,7 @@ class Reconstruction final : public CodeStep {
 
   std::size_t bits_;
   std::size_t dimension_;
-  double lambda1_;
+  double decay_;
   double lambda2_;
   CodeStart start_;
   int sweeps_;
