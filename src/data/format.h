@@ -121,4 +121,7 @@ std::unique_ptr<VectorReader> open_vectors(const std::string& path);
 // Uninitialised memory for vectors, aligned for SIMD; `what` needs it, for the message where it is not to be had.
 std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::string& what);
 
+// Some of the vectors, copied.
+Vectors gather(const Vectors& x, const std::vector<std::uint32_t>& rows);
+
 }  // namespace bdnn

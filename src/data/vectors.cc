@@ -83,6 +83,14 @@ std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::strin
   }
 }
 
+Vectors gather(const Vectors& x, const std::vector<std::uint32_t>& rows) {
+  const Shape shape{x.dimension(), rows.size(), x.shape().element};
+  const std::size_t bytes = shape.bytes_per_vector();
+  const auto data = allocate_vectors(shape, "a choice of vectors");
+  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(x.data() + rows[i] * bytes, bytes, data.get() + i * bytes);
+  return {shape, data};
+}
+
 Vectors load_vectors(const std::string& path) {
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();

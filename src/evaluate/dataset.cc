@@ -12,6 +12,7 @@
 #include "bdnn/version.h"
 #include "data/format.h"
 #include "evaluate/protocol.h"
+#include "learn/affine.h"
 
 namespace bdnn {
 namespace {
@@ -55,13 +56,7 @@ std::vector<std::int64_t> load_all_labels(const std::vector<std::string>& names,
 }
 
 Vectors rows_of(const Vectors& x, const std::vector<std::int32_t>& rows) {
-  const Shape shape{x.dimension(), rows.size(), x.shape().element};
-  const std::size_t bytes = shape.bytes_per_vector();
-  const auto data = allocate_vectors(shape, "the split");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::memcpy(data.get() + i * bytes, x.data() + static_cast<std::size_t>(rows[i]) * bytes, bytes);
-  }
-  return {shape, data};
+  return gather(x, std::vector<std::uint32_t>(rows.begin(), rows.end()));
 }
 
 std::vector<std::int64_t> labels_of(const std::vector<std::int64_t>& labels, const std::vector<std::int32_t>& rows) {
@@ -129,9 +124,7 @@ void write_rows(const std::vector<std::int32_t>& rows, const std::string& path) 
   writer->finish();
 }
 
-}  // namespace
-
-Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed) {
+Dataset load_parts(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed) {
   Dataset dataset;
   if (!protocol.splits()) {
     dataset.train = load_all(protocol.train.vectors, folder);
@@ -159,6 +152,25 @@ Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::u
   if (protocol.leave_one_out) {
     for (std::size_t q = 0; q < dataset.queries.size(); ++q) dataset.self.push_back(static_cast<std::int64_t>(q));
   }
+  return dataset;
+}
+
+}  // namespace
+
+Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed) {
+  Dataset dataset = load_parts(protocol, folder, split_seed);
+  if (protocol.pca == 0) return dataset;
+  Threads threads;
+  Progress silent;
+  const auto pca = principal_directions(dataset.train, protocol.pca, threads, silent);
+  const Model projection{affine_network(pca.directions, pca.mean), {}, {}};
+  const bool database_is_train = dataset.database.data() == dataset.train.data();
+  const bool database_is_queries = dataset.database.data() == dataset.queries.data();
+  dataset.train = outputs(projection, dataset.train);
+  dataset.queries = outputs(projection, dataset.queries);
+  dataset.database = database_is_train     ? dataset.train
+                     : database_is_queries ? dataset.queries
+                                           : outputs(projection, dataset.database);
   return dataset;
 }
 

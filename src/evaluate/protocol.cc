@@ -145,7 +145,7 @@ Protocol load_protocol(const std::string& path) {
   Table top(&root, "", path);
   protocol.name = top.get<std::string>("name", "a text").value_or(file_name(path));
   protocol.description = top.get<std::string>("description", "a text").value_or("");
-  for (const char* part : {"train", "database", "queries", "collection", "split", "relevance", "metrics"})
+  for (const char* part : {"train", "database", "queries", "collection", "split", "features", "relevance", "metrics"})
     top.know(part);
   top.refuse_unknown();
   protocol.train = read_part(root, "train", path);
@@ -159,6 +159,10 @@ Protocol load_protocol(const std::string& path) {
   protocol.leave_one_out = split.get<bool>("leave_one_out", "true or false").value_or(false);
   protocol.split.seed = split.count("seed", 1);
   split.refuse_unknown();
+
+  Table features(root["features"].as_table(), "features", path);
+  protocol.pca = features.count("pca", 0);
+  features.refuse_unknown();
 
   Table relevance(root["relevance"].as_table(), "relevance", path);
   const auto kind = relevance.choice("kind", {"neighbours", "labels"});

@@ -88,8 +88,9 @@ class Alternation {
                              {"differing", terms.differing}};
     std::optional<double> score;
     if (selection_.possible()) {
+      const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);
       TargetCodes query_signs(sizes_.bits(), queries_.size());
-      objective_outputs(state.parameters, query_signs);
+      query_signs.pack(0, queries_.size(), h.data());
       score = selection_.score(signs, query_signs);
       round.emplace_back("held_out_mAP", *score);
     }
@@ -119,25 +120,6 @@ class Alternation {
   }
 
  private:
-  void objective_outputs(const std::vector<float>& parameters, TargetCodes& signs) {
-    const LayerStack<float> stack(sizes_, parameters.data());
-    const std::size_t tile = samples_per_tile(sizes_.dimension());
-    threads_.for_each((queries_.size() + tile - 1) / tile, [&](std::size_t number, int) {
-      const std::size_t first = number * tile;
-      const std::size_t count = std::min(tile, queries_.size() - first);
-      std::vector<float> x(count * sizes_.dimension());
-      queries_.load(first, count, x.data());
-      std::vector<std::vector<float>> h(sizes_.count());
-      std::vector<float*> pointers;
-      for (std::size_t l = 0; l < sizes_.count(); ++l) {
-        h[l].resize(count * sizes_.outputs(l));
-        pointers.push_back(h[l].data());
-      }
-      stack.forward(x.data(), count, pointers);
-      signs.pack(first, count, h.back().data());
-    });
-  }
-
   const LayerSizes& sizes_;
   const TrainingSet& set_;
   const TrainingSet& queries_;

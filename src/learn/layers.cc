@@ -1,5 +1,6 @@
 #include "learn/layers.h"
 
+#include "base/blocks.h"
 #include "linalg/activation.h"
 #include "linalg/matrix.h"
 
@@ -58,6 +59,30 @@ void LayerStack<T>::forward(const T* x, std::size_t count, const std::vector<T*>
     }
     x = h[l];
   }
+}
+
+template <class T>
+Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> LayerStack<T>::outputs(const TrainingSet& set,
+                                                                        Threads& threads) const {
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> result(sizes_.bits(), set.size());
+  const std::size_t tile = samples_per_tile(sizes_.dimension());
+  threads.for_each(blocks_of(set.size()), [&](std::size_t block, int) {
+    const Range range = block_range(block, set.size());
+    std::vector<T> x(tile * sizes_.dimension());
+    std::vector<std::vector<T>> h(sizes_.count());
+    std::vector<T*> pointers;
+    for (std::size_t l = 0; l < sizes_.count(); ++l) {
+      h[l].resize(tile * sizes_.outputs(l));
+      pointers.push_back(h[l].data());
+    }
+    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
+      const std::size_t count = std::min(tile, range.first + range.count - i);
+      set.load(i, count, x.data());
+      forward(x.data(), count, pointers);
+      std::copy_n(h.back().data(), count * sizes_.bits(), result.data() + i * sizes_.bits());
+    }
+  });
+  return result;
 }
 
 template <class T>

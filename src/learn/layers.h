@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/threads.h"
 #include "bdnn/model.h"
+#include "learn/training_set.h"
 #include "linalg/product.h"
 
 namespace bdnn {
@@ -44,6 +46,9 @@ class LayerStack {
 
   // h[l] = the outputs of layer l (outputs(l) x count), for all layers; x is dimension() x count.
   void forward(const T* x, std::size_t count, const std::vector<T*>& h) const;
+
+  // The outputs of the last layer for all samples of the set: bits() x m.
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> outputs(const TrainingSet& set, Threads& threads) const;
 
   // Adds to `gradient`, laid out as the parameters, what follows from dJ/dH of the last layer (bits() x count, in
   // `delta`, which is destroyed); h as forward() left it.

@@ -3,19 +3,13 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "data/format.h"
 #include "evaluate/ground_truth.h"
 
 namespace bdnn {
 namespace {
 
 constexpr std::size_t kNeighbours = 50;
-
-Vectors gathered(const Vectors& x, const std::vector<std::uint32_t>& rows) {
-  const std::size_t bytes = x.shape().bytes_per_vector();
-  const std::shared_ptr<std::byte> data(new std::byte[rows.size() * bytes], std::default_delete<std::byte[]>());
-  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(x.data() + rows[i] * bytes, bytes, data.get() + i * bytes);
-  return {{x.dimension(), rows.size(), x.shape().element}, data};
-}
 
 }  // namespace
 
@@ -56,7 +50,7 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
   options.k = std::min(x.size() - 1, 2 * wanted + 10);
   options.threads = threads;
   options.self.assign(rows_.queries.begin(), rows_.queries.end());
-  const GroundTruth truth = exact_neighbours(x, gathered(x, rows_.queries), options, progress);
+  const GroundTruth truth = exact_neighbours(x, gather(x, rows_.queries), options, progress);
   per_query_ = wanted;
   for (int attempt = 0; attempt < 2; ++attempt) {
     neighbours_.clear();

@@ -6,6 +6,7 @@
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 
 namespace bdnn {
@@ -18,6 +19,7 @@ const std::vector<Method>& registry() {
       pca_rr_method(),
       itq_method(),
       uh_bdnn_method(),
+      sh_bdnn_method(),
   };
   return all;
 }

@@ -75,7 +75,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   if (!task.labels.empty()) {
     for (const auto row : set.rows()) labels.push_back(task.labels[row]);
   }
-  const auto step = make_step(set, labels);
+  const auto step = make_step({set, labels, queries, selection});
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
     return {eigenvector_start(sizes, set, moments, options.spread > 0, task.threads), 

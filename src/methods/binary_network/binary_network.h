@@ -75,9 +75,16 @@ std::vector<Option<Options>> binary_network_options() {
   };
 }
 
+// What the training works on.
+struct BinaryNetworkData {
+  const TrainingSet& set;
+  std::span<const std::int64_t> labels;  // of the set; empty where there are none
+  const TrainingSet& queries;            // what is held out
+  const Selection& selection;
+};
+
 // The term and the B step of a method, made when the samples are at hand.
-using MakeCodeStep =
-    std::function<std::unique_ptr<CodeStep>(const TrainingSet& set, std::span<const std::int64_t> labels)>;
+using MakeCodeStep = std::function<std::unique_ptr<CodeStep>(const BinaryNetworkData& data)>;
 
 struct TrainedBinaryNetwork {
   Network network;

@@ -62,12 +62,12 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const std::size_t dimension = task.x.dimension();
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
   const double decay = options.decoder_decay.value_or(default_decoder_decay(task.bits));
-  const auto make_step = [&](const TrainingSet&, std::span<const std::int64_t>) {
+  const auto new_step = [&] {
     return std::make_unique<Reconstruction>(task.bits, dimension, decay, lambdas.binary, options.code_start,
                                             options.sweeps, task.threads);
   };
-  const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, make_step);
-  const auto kept = make_step({task.x, {}, {}}, {});
+  const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
+  const auto kept = new_step();
   kept->restore(trained.state);
   return {trained.network, decoder_layer(kept->decoder(), trained.scaling), trained.outcome};
 }

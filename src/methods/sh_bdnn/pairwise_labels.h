@@ -1,0 +1,38 @@
+// The term of SH-BDNN and its B step: codes that agree with pairs of labels.
+#pragma once
+
+#include "learn/alternation.h"
+
+namespace bdnn {
+
+class PairwiseLabels final : public CodeStep {
+ public:
+  // `labels` of the training set, -1 for none; `weight`: w, of the term.
+  PairwiseLabels(std::span<const std::int64_t> labels, std::size_t bits, double weight);
+
+  // Before each B step, tries so many rotations of the outputs and takes the one whose codes search best.
+  void turn_outputs(int rotations, const TrainingSet& queries, const Selection& selection, std::uint64_t seed,
+                    Threads& threads);
+
+  std::string similarity_name() const override { return "pairs"; }
+  std::size_t groups() const override { return classes_ + 1; }
+  std::span<const std::int32_t> group_of() const override { return group_of_; }
+  double evaluate(const OutputSums& sums, OutputGradient& gradient) const override;
+  void start(const TrainingSet&, const TargetCodes&) override {}
+  void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
+               TargetCodes& codes) override;
+
+ private:
+  std::size_t bits_;
+  double weight_;
+  std::size_t classes_ = 0;
+  std::vector<std::int32_t> group_of_;  // classes in ascending order of their labels, then the unlabelled
+
+  int rotations_ = 0;
+  const TrainingSet* queries_ = nullptr;
+  const Selection* selection_ = nullptr;
+  std::uint64_t seed_ = 0;
+  Threads* threads_ = nullptr;
+};
+
+}  // namespace bdnn

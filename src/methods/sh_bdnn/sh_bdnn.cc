@@ -1,0 +1,109 @@
+#include "methods/sh_bdnn/sh_bdnn.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "data/format.h"
+#include "methods/binary_network/binary_network.h"
+#include "methods/sh_bdnn/pairwise_labels.h"
+
+namespace bdnn {
+namespace {
+
+struct ShBdnnOptions : BinaryNetworkOptions {
+  int per_class = 0;                  // samples of each class to learn from, at random; 0: all
+  std::optional<double> pair_weight;  // w, of the pairwise term
+  int rotations = 10;                 // tried before each B step
+
+  ShBdnnOptions() {
+    alternation.iterations = 4;
+    alternation.first_adam.epochs = 10;
+    alternation.adam.epochs = 5;
+    alternation.adam.rate = 3e-3;
+  }
+};
+
+constexpr Lambdas kPaperLambdas{1e-3, 5, 1, 1e-4};
+
+// The paper's settings and, where it is silent, its authors'.
+ShBdnnOptions paper_profile() {
+  ShBdnnOptions options;
+  options.spread = 0;
+  options.per_class = 3000;
+  options.pair_weight = 1;
+  options.rotations = 0;
+  options.lambda1 = kPaperLambdas.weights;
+  options.lambda2 = kPaperLambdas.binary;
+  options.lambda3 = kPaperLambdas.independence;
+  options.lambda4 = kPaperLambdas.balance;
+  options.alternation.solver = Solver::lbfgs;
+  options.alternation.iterations = 5;
+  return options;
+}
+
+// The term grows with the number of samples; this holds it to what it is on the paper's 30,000.
+double default_pair_weight(std::size_t samples) { return 30000 / static_cast<double>(samples); }
+
+// `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
+std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed) {
+  std::map<std::int64_t, std::vector<std::uint32_t>> classes;
+  for (std::size_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(static_cast<std::uint32_t>(i));
+  Random random(seed);
+  std::vector<std::uint32_t> rows;
+  for (auto& [label, members] : classes) {
+    const std::size_t wanted =
+        label == -1 ? members.size() : std::min(members.size(), static_cast<std::size_t>(per_class));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      std::swap(members[i], members[i + random.below(members.size() - i)]);
+      rows.push_back(members[i]);
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
+  if (options.per_class > 0) {
+    const auto rows = choose_per_class(task.labels, options.per_class, task.seed);
+    std::vector<std::int64_t> labels;
+    for (const auto row : rows) labels.push_back(task.labels[row]);
+    const Vectors some = gather(task.x, rows);
+    ShBdnnOptions all = options;
+    all.per_class = 0;
+    return train_sh_bdnn({some, labels, task.bits, task.seed, task.checkpoint, task.threads, task.progress}, all);
+  }
+  const auto make_step = [&](const BinaryNetworkData& data) {
+    auto step = std::make_unique<PairwiseLabels>(
+        data.labels, task.bits, options.pair_weight.value_or(default_pair_weight(data.set.size())));
+    step->turn_outputs(options.rotations, data.queries, data.selection, task.seed, task.threads);
+    return step;
+  };
+  TrainedBinaryNetwork trained = train_binary_network(task, options, options.lambdas(kPaperLambdas), make_step);
+  return {std::move(trained.network), {}, std::move(trained.outcome)};
+}
+
+}  // namespace
+
+Method sh_bdnn_method() {
+  auto options = binary_network_options<ShBdnnOptions>();
+  options.push_back(integer_option("per_class", "samples of each class to learn from, at random; 0: all",
+                                   &ShBdnnOptions::per_class, 0, 1 << 30));
+  options.push_back(optional_real_option_at<ShBdnnOptions>(
+      "pair_weight", "of the pairwise term; auto: 30000 / samples", [](auto& o) -> auto& { return o.pair_weight; }, 0,
+      1e12));
+  options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
+                                   &ShBdnnOptions::rotations, 0, 10000));
+  return make_method<ShBdnnOptions>(
+      {.name = "sh-bdnn",
+       .summary = "a deep network whose codes agree with pairs of labels",
+       .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
+       .options = std::move(options),
+       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()}},
+       .supervised = true,
+       .resumable = true,
+       .train = train_sh_bdnn});
+}
+
+}  // namespace bdnn
