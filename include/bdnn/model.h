@@ -43,13 +43,13 @@ struct TrainingRecord {
   std::string data;                            // what the training data was called; "" if unknown
   std::size_t samples = 0;                     // how many vectors it was trained on
   std::string program;                         // "bdnn 0.1.0"
-  std::string outcome;                         // what training says of itself: which iteration was kept; "" if nothing
+  std::string outcome = {};                    // what training says of itself: which iteration was kept; "" if nothing
 };
 
 struct Model {
   HashFunction function;
-  std::optional<Layer> decoder;  // vector = weight * code of {-1, +1} + bias, where the method has one
-  TrainingRecord record;
+  std::optional<Layer> decoder = {};  // vector = weight * code of {-1, +1} + bias, where the method has one
+  TrainingRecord record = {};
 
   std::size_t dimension() const;  // of the vectors it takes
   std::size_t bits() const;       // of the codes it gives

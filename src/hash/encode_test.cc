@@ -31,7 +31,7 @@ Model random_model(const std::vector<std::size_t>& sizes, std::uint64_t seed) {
     for (std::size_t k = 0; k < layer.outputs; ++k) layer.bias.push_back(static_cast<float>(random.normal()));
     network.layers.push_back(std::move(layer));
   }
-  return {network, {"test", 0, {}, "mnist", 0, ""}};
+  return {network, {}, {"test", 0, {}, "mnist", 0, ""}};
 }
 
 Vectors random_vectors(std::size_t dimension, std::size_t count, std::uint64_t seed) {

@@ -1,6 +1,7 @@
 #include "learn/decoder.h"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 
 #include "linalg/product.h"
 
@@ -35,8 +36,8 @@ void DecoderPartialSums::add(const float* x, const float* b, std::size_t count) 
   add_gram_lower(b, bits, bits, count, bb_.data(), bits);
   add_product_transposed(b, bits, bits, x, dimension, dimension, count, bx_.data(), bits);
   rest_.b += view(b, bits, count).rowwise().sum().cast<double>();
-  rest_.x += view(x, dimension, count).rowwise().sum().cast<double>();
-  rest_.squares += static_cast<double>(view(x, dimension, count).squaredNorm());
+  rest_.x += view(x, dimension, count).cast<double>().rowwise().sum();
+  rest_.squares += view(x, dimension, count).cast<double>().squaredNorm();
   rest_.samples += static_cast<double>(count);
 }
 
@@ -56,7 +57,7 @@ Decoder fit_decoder(const DecoderSums& sums, double lambda1) {
   const VectorXd mean_x = sums.x / m;
   MatrixXd covariance = sums.bb / m - mean_b * mean_b.transpose();
   // Bits that are constant or equal would leave it singular without a weight decay.
-  covariance.diagonal().array() += lambda1 + 1e-9;
+  covariance.diagonal().array() += std::max(lambda1, 1e-6);
   const MatrixXd cross = sums.bx / m - mean_b * mean_x.transpose();
   const MatrixXd w = covariance.ldlt().solve(cross).transpose();
   Decoder decoder;

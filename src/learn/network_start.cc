@@ -84,7 +84,8 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
 }
 
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
-                                     bool centred, Threads& threads) {
+                                     WeightStart way, Threads& threads) {
+  const bool centred = way != WeightStart::second_moment;
   std::vector<float> parameters(sizes.parameters(), 0.0F);
   for (std::size_t l = 0; l < sizes.count(); ++l) {
     const std::size_t inputs = sizes.inputs(l);
@@ -125,8 +126,14 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
       mean = total.value.col(total.value.cols() - 1) / m;
       if (centred) second -= mean * mean.transpose();
     }
-    const MatrixXd vectors = top_eigenpairs(second, sizes.outputs(l)).vectors;
-    view(parameters.data() + sizes.weights(l), sizes.outputs(l), inputs) = vectors.transpose().cast<float>();
+    const Eigenpairs top = top_eigenpairs(second, sizes.outputs(l));
+    MatrixXd w = top.vectors.transpose();
+    if (way == WeightStart::whitened && l > 0) {
+      const double least = 1e-6 * top.values[0];  // what is below is rounding
+      w.array().colwise() /= top.values.array().max(least).sqrt();
+      view(parameters.data() + sizes.biases(l), sizes.outputs(l), 1) = (-(w * mean)).cast<float>();
+    }
+    view(parameters.data() + sizes.weights(l), sizes.outputs(l), inputs) = w.cast<float>();
   }
   return parameters;
 }

@@ -23,9 +23,14 @@ std::vector<std::size_t> parse_hidden_units(const std::string& text, std::size_t
 // [0, 1].
 Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Threads& threads);
 
-// Weights from the leading eigenvectors of the covariance of each layer's inputs (of their second moments, if not
-// `centred`), biases of zero.
+// The first weights are the leading eigenvectors of the covariance of each layer's inputs, in one of these ways.
+enum class WeightStart {
+  second_moment,  // of their second moment instead, as the authors do; biases of zero
+  covariance,     // as the paper says; biases of zero
+  whitened,       // and from the second layer on scaled, with biases, to outputs of mean 0 and variance 1 before the sigmoid:
+                  // no unit starts dead, and the codes start balanced and independent
+};
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
-                                     bool centred, Threads& threads);
+                                     WeightStart way, Threads& threads);
 
 }  // namespace bdnn

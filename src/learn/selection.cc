@@ -31,14 +31,22 @@ HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed) {
 Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, HeldOut rows, int threads,
                      Progress& progress)
     : rows_(std::move(rows)), threads_(threads) {
-  if (!possible()) return;
+  possible_ = !rows_.queries.empty();
+  if (!possible_) return;
   if (!labels.empty()) {
-    std::vector<std::int64_t> database;
-    std::vector<std::int64_t> queries;
-    for (const auto row : rows_.training) database.push_back(labels[row]);
-    // A query of a class that nothing in the database has counts as 0 for every model alike.
-    constexpr std::int64_t kNobodys = std::numeric_limits<std::int64_t>::min();
-    for (const auto row : rows_.queries) queries.push_back(labels[row] == -1 ? kNobodys : labels[row]);
+    const auto labelled = [&](const std::vector<std::uint32_t>& of, std::vector<std::uint32_t>& places) {
+      std::vector<std::int64_t> known;
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        if (labels[of[i]] == -1) continue;
+        known.push_back(labels[of[i]]);
+        places.push_back(static_cast<std::uint32_t>(i));
+      }
+      if (places.size() == of.size()) places.clear();
+      return known;
+    };
+    auto database = labelled(rows_.training, searched_);
+    auto queries = labelled(rows_.queries, asked_);
+    possible_ = !database.empty() && !queries.empty();
     relevance_ = Relevance::labels(std::move(database), std::move(queries));
     return;
   }
@@ -76,8 +84,17 @@ double Selection::score(const TargetCodes& training, const TargetCodes& queries)
   MetricsOptions options;
   options.radii = {};
   options.threads = threads_;
-  const auto codes = [](const TargetCodes& b) { return Codes(b.bits(), b.size(), b.bytes()); };
-  return evaluate_codes(codes(training), codes(queries), relevance_, options, silent).mean_average_precision;
+  const auto codes = [](const TargetCodes& b, const std::vector<std::uint32_t>& places) {
+    if (places.empty()) return Codes(b.bits(), b.size(), b.bytes());
+    std::vector<std::uint8_t> some;
+    for (const std::size_t place : places) {
+      const auto first = b.bytes().begin() + static_cast<std::ptrdiff_t>(place * b.stride());
+      some.insert(some.end(), first, first + static_cast<std::ptrdiff_t>(b.stride()));
+    }
+    return Codes(b.bits(), places.size(), std::move(some));
+  };
+  return evaluate_codes(codes(training, searched_), codes(queries, asked_), relevance_, options, silent)
+      .mean_average_precision;
 }
 
 }  // namespace bdnn

@@ -22,12 +22,12 @@ HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed);
 
 class Selection {
  public:
-  // Relevant to a held-out sample are its nearest training samples or, with labels, those of its class; the
-  // unlabelled (-1) are neither searched for nor relevant.
+  // Relevant to a held-out sample are its nearest training samples or, with labels, those of its class; then the
+  // unlabelled (-1) take no part, neither searched for nor found.
   Selection(const Vectors& x, std::span<const std::int64_t> labels, HeldOut rows, int threads, Progress& progress);
 
   const HeldOut& rows() const { return rows_; }
-  bool possible() const { return !rows_.queries.empty(); }
+  bool possible() const { return possible_; }
 
   // The mean average precision of the codes of the training rows and of the held-out rows.
   double score(const TargetCodes& training, const TargetCodes& queries) const;
@@ -35,8 +35,11 @@ class Selection {
  private:
   HeldOut rows_;
   int threads_;
+  std::vector<std::uint32_t> searched_;  // of the training rows, the places that take part ...
+  std::vector<std::uint32_t> asked_;     // ... and of the held-out rows; empty: all
   std::vector<std::int32_t> neighbours_;
   std::size_t per_query_ = 0;
+  bool possible_ = false;
   Relevance relevance_ = Relevance::neighbours({}, 0);
 };
 

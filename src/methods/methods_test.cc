@@ -35,28 +35,52 @@ MatrixXd weight_of(const Model& model) {
       .cast<double>();
 }
 
-MatrixXf outputs(const Model& model, const Vectors& x) {
+MatrixXf network_outputs(const Model& model, const Vectors& x) {
   Threads threads(1);
   return outputs_of(std::get<Network>(model.function), x, threads);
 }
 
 double quantization_error(const Model& model, const Vectors& x) {
-  const MatrixXf h = outputs(model, x);
+  const MatrixXf h = network_outputs(model, x);
   return static_cast<double>((h.cwiseAbs().array() - 1.0F).square().sum());
+}
+
+bool supervised(const std::string& method) {
+  for (const auto& info : methods()) {
+    if (info.name == method) return info.supervised;
+  }
+  return false;
+}
+
+// The sign of the first dimension and of the second: four classes.
+std::vector<std::int64_t> quadrants(const Vectors& x) {
+  std::vector<std::int64_t> labels;
+  std::vector<float> scratch(x.dimension());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float* values = x.floats(i, 1, scratch.data());
+    labels.push_back((values[0] > 3 ? 1 : 0) + (values[1] > 3 ? 2 : 0));
+  }
+  return labels;
+}
+
+// train(), with labels for a method that needs them.
+Model train_any(const Vectors& x, TrainOptions options) {
+  if (supervised(options.method)) options.labels = quadrants(x);
+  return train(x, options);
 }
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryMethod, GivesTheSameModelForAnyNumberOfThreads) {
   const Vectors x = gaussian(20, 3 * 2048 + 11);
-  const Model one = train(x, {.method = GetParam(), .bits = 12, .threads = 1});
-  const Model three = train(x, {.method = GetParam(), .bits = 12, .threads = 3});
+  const Model one = train_any(x, {.method = GetParam(), .bits = 12, .threads = 1});
+  const Model three = train_any(x, {.method = GetParam(), .bits = 12, .threads = 3});
   EXPECT_EQ(serialize_model(one), serialize_model(three));
 }
 
 TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
   const Vectors x = gaussian(10, 300);
-  const Model model = train(x, {.method = GetParam(), .bits = 4, .seed = 9, .data_name = "x.fvecs"});
+  const Model model = train_any(x, {.method = GetParam(), .bits = 4, .seed = 9, .data_name = "x.fvecs"});
   EXPECT_EQ(model.bits(), 4U);
   EXPECT_EQ(model.dimension(), 10U);
   EXPECT_EQ(model.record.method, GetParam());
@@ -69,35 +93,16 @@ TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
   }
 }
 
-TEST_P(EveryMethod, BitsAreBalancedOnCentredSymmetricData) {
-  const Vectors x = gaussian(16, 4000);
-  const MatrixXf h = outputs(train(x, {.method = GetParam(), .bits = 8}), x);
-  for (const auto& bit : h.rowwise()) {
-    EXPECT_NEAR(static_cast<double>((bit.array() >= 0).count()), 2000, 200);
-  }
-}
-
-TEST_P(EveryMethod, ShiftingTheDataChangesNoCode) {
-  const Vectors x = gaussian(8, 500);
-  std::vector<float> shifted(8 * 500);
-  const float* values = x.floats(0, 500, nullptr);
-  for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] = values[i] + 64.0F;
-  const Vectors y(8, 500, std::move(shifted));
-  const MatrixXf a = outputs(train(x, {.method = GetParam(), .bits = 6}), x);
-  const MatrixXf b = outputs(train(y, {.method = GetParam(), .bits = 6}), y);
-  EXPECT_LT((a - b).cwiseAbs().maxCoeff(), 1e-2F);
-}
-
 TEST_P(EveryMethod, BadDataIsRefused) {
   std::vector<float> values(5 * 100);
   Random random(3);
   for (auto& value : values) value = static_cast<float>(random.normal());
   values[5 * 42 + 3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_BDNN_ERROR(train(Vectors(5, 100, values), {.method = GetParam(), .bits = 2}), failure,
+  EXPECT_BDNN_ERROR(train_any(Vectors(5, 100, values), {.method = GetParam(), .bits = 2}), failure,
                     "nan in row 42, column 3");
-  EXPECT_BDNN_ERROR(train(Vectors(), {.method = GetParam()}), misuse, "no vectors");
-  EXPECT_BDNN_ERROR(train(gaussian(4, 10), {.method = GetParam(), .bits = 0}), misuse, "1 to 4096 are possible");
-  EXPECT_BDNN_ERROR(train(gaussian(4, 10), {.method = GetParam(), .bits = 4097}), misuse, "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(train_any(Vectors(), {.method = GetParam()}), misuse, "no vectors");
+  EXPECT_BDNN_ERROR(train_any(gaussian(4, 10), {.method = GetParam(), .bits = 0}), misuse, "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(train_any(gaussian(4, 10), {.method = GetParam(), .bits = 4097}), misuse, "1 to 4096 are possible");
 }
 
 std::vector<std::string> method_names() {
@@ -113,6 +118,29 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(method_names()), test_name);
+
+class LinearMethod : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LinearMethod, BitsAreBalancedOnCentredSymmetricData) {
+  const Vectors x = gaussian(16, 4000);
+  const MatrixXf h = network_outputs(train_any(x, {.method = GetParam(), .bits = 8}), x);
+  for (const auto& bit : h.rowwise()) {
+    EXPECT_NEAR(static_cast<double>((bit.array() >= 0).count()), 2000, 200);
+  }
+}
+
+TEST_P(LinearMethod, ShiftingTheDataChangesNoCode) {
+  const Vectors x = gaussian(8, 500);
+  std::vector<float> shifted(8 * 500);
+  const float* values = x.floats(0, 500, nullptr);
+  for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] = values[i] + 64.0F;
+  const Vectors y(8, 500, std::move(shifted));
+  const MatrixXf a = network_outputs(train_any(x, {.method = GetParam(), .bits = 6}), x);
+  const MatrixXf b = network_outputs(train_any(y, {.method = GetParam(), .bits = 6}), y);
+  EXPECT_LT((a - b).cwiseAbs().maxCoeff(), 1e-2F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, LinearMethod, ::testing::Values("lsh", "pca", "pca-rr", "itq"), test_name);
 
 class PrincipalMethod : public ::testing::TestWithParam<std::string> {};
 
@@ -231,7 +259,7 @@ TEST(Itq, TurnsClustersAtTheCornersOfASquareBackToTheCorners) {
 
 TEST(Options, MistakesListWhatIsRight) {
   const Vectors x = gaussian(8, 100);
-  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq");
+  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq, uh-bdnn, sh-bdnn");
   EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotation", "3"}}}), misuse,
                     "itq has no option 'rotation'; it has rotations");
   EXPECT_BDNN_ERROR(train(x, {.method = "pca", .bits = 4, .set = {{"a", "3"}}}), misuse,
@@ -240,7 +268,7 @@ TEST(Options, MistakesListWhatIsRight) {
     EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotations", bad}}}), misuse,
                       "rotations is 0 to 100000");
   }
-  EXPECT_BDNN_ERROR(train(x, {.method = "lsh", .set = {{"centre", "yes"}}}), misuse, "centre is true or false");
+  EXPECT_BDNN_ERROR(train(x, {.method = "lsh", .set = {{"centre", "yes"}}}), misuse, "centre is false or true");
 }
 
 }  // namespace

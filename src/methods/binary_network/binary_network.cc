@@ -1,7 +1,6 @@
 #include "methods/binary_network/binary_network.h"
 
 #include "base/error.h"
-#include "learn/network_start.h"
 #include "methods/itq/itq.h"
 
 namespace bdnn {
@@ -78,7 +77,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   const auto step = make_step({set, labels, queries, selection});
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
-    return {eigenvector_start(sizes, set, moments, options.spread > 0, task.threads), 
+    return {eigenvector_start(sizes, set, moments, options.weight_start, task.threads), 
             first_codes(task, moments, selection, options.starts)};
   };
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "learn/alternation.h"
+#include "learn/network_start.h"
 #include "methods/method.h"
 
 namespace bdnn {
@@ -11,6 +12,7 @@ namespace bdnn {
 struct BinaryNetworkOptions {
   std::string hidden = "auto";  // units of the hidden layers, "120,50"
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
+  WeightStart weight_start = WeightStart::covariance;
   int starts = 1;               // of ITQ, which the first codes come from
   int held_out = 1000;          // samples kept out of the training to choose the iteration by
   // The weights of the objective's terms; where there is no value, the method's rule holds.
@@ -56,6 +58,9 @@ std::vector<Option<Options>> binary_network_options() {
                                  alternation(&A::iterations), 0, 100000),
       integer_option_at<Options>("patience", "end after so many iterations without a better one; 0: never",
                                  alternation(&A::patience), 0, 100000),
+      word_option_at<Options>("weight_start", "where the weights start: eigenvectors of the inputs' ...",
+                              [](auto& options) -> auto& { return options.weight_start; },
+                              {"second-moment", "covariance", "whitened"}),
       integer_option_at<Options>("starts", "random starts of ITQ, of which the best gives the first codes",
                                  [](auto& options) -> auto& { return options.starts; }, 1, 1000),
       integer_option_at<Options>("held_out", "samples kept out of the training to choose the best iteration by",

@@ -31,6 +31,7 @@ double default_decoder_decay(std::size_t bits) { return bits < kLong ? 0.05 : 0.
 UhBdnnOptions paper_profile() {
   UhBdnnOptions options;
   options.spread = 0;
+  options.weight_start = WeightStart::second_moment;
   options.starts = 1;
   options.lambda1 = kPaperLambdas.weights;
   options.lambda2 = kPaperLambdas.binary;

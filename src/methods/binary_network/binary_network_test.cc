@@ -1,0 +1,260 @@
+// What UH-BDNN and SH-BDNN promise as trainings: progress, selection, checkpoints, errors.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "bdnn/bdnn.h"
+#include "expect_error.h"
+#include "hash/model_file.h"
+#include "temporary_directory.h"
+
+namespace bdnn {
+namespace {
+
+using testing::TemporaryDirectory;
+
+struct Labelled {
+  Vectors x;
+  std::vector<std::int64_t> labels;
+};
+
+// Clouds around a few centres, one class each, with labels that are no counters.
+Labelled clouds(std::size_t classes, std::size_t count, std::size_t dimension = 12, std::uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<float> centres(classes * dimension);
+  for (auto& value : centres) value = static_cast<float>(2 * random.normal());
+  std::vector<float> values;
+  std::vector<std::int64_t> labels;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t c = i % classes;
+    labels.push_back(static_cast<std::int64_t>(c * 10) - 7);
+    for (std::size_t d = 0; d < dimension; ++d) {
+      values.push_back(centres[c * dimension + d] + static_cast<float>(random.normal()));
+    }
+  }
+  return {{dimension, count, std::move(values)}, std::move(labels)};
+}
+
+class Rounds final : public Progress {
+ public:
+  void round(const Round& values) override { rounds.push_back(values); }
+  std::vector<Round> rounds;
+};
+
+double value(const Progress::Round& round, const std::string& name) {
+  for (const auto& [key, number] : round) {
+    if (key == name) return number;
+  }
+  ADD_FAILURE() << "no " << name;
+  return 0;
+}
+
+TrainOptions options_for(const std::string& method, const Labelled& data) {
+  TrainOptions options{.method = method, .bits = 8};
+  if (method == "sh-bdnn") options.labels = data.labels;
+  options.set = {{"iterations", "3"}, {"first_epochs", "4"}, {"epochs", "2"}, {"batch", "25"}};
+  return options;
+}
+
+class BinaryNetwork : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BinaryNetwork, ReportsEveryRoundAndKeepsTheBest) {
+  const Labelled data = clouds(5, 1500);
+  Rounds progress;
+  const Model model = train(data.x, options_for(GetParam(), data), progress);
+  ASSERT_EQ(progress.rounds.size(), 4U);
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto& round = progress.rounds[i];
+    EXPECT_EQ(value(round, "iteration"), static_cast<double>(i));
+    const double parts = value(round, GetParam() == "uh-bdnn" ? "reconstruction" : "pairs") + value(round, "weights") +
+                         value(round, "binary") + value(round, "independence") + value(round, "balance");
+    EXPECT_NEAR(value(round, "objective"), parts, 1e-9 * parts);
+    if (value(round, "held_out_mAP") > value(progress.rounds[best], "held_out_mAP")) best = i;
+  }
+  EXPECT_TRUE(model.record.outcome.starts_with("iteration " + std::to_string(best) + " of 3 kept, held-out mAP"))
+      << model.record.outcome;
+}
+
+TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
+  const Labelled data = clouds(4, 900);
+  const TemporaryDirectory directory;
+  TrainOptions options = options_for(GetParam(), data);
+  const std::string expected = serialize_model(train(data.x, options));
+
+  // Cut off after each round, as a kill would do once the checkpoint stands.
+  class CutOff final : public Progress {
+   public:
+    explicit CutOff(int after) : after_(after) {}
+    void round(const Round& values) override {
+      if (value(values, "iteration") > after_) throw std::runtime_error("cut off");
+    }
+
+   private:
+    int after_;
+  };
+  options.checkpoint = directory / "m.checkpoint";
+  options.resume = true;
+  for (int after = 0; after < 3; ++after) {
+    std::filesystem::remove(options.checkpoint);
+    CutOff progress(after);
+    EXPECT_THROW(train(data.x, options, progress), std::runtime_error);
+    ASSERT_TRUE(std::filesystem::exists(options.checkpoint));
+    Rounds rest;
+    options.threads = 3;  // another number of threads makes no difference
+    EXPECT_EQ(serialize_model(train(data.x, options, rest)), expected) << after;
+    EXPECT_EQ(rest.rounds.size(), 4U) << "rounds before the interruption come again";
+    options.threads = 1;
+  }
+}
+
+TEST_P(BinaryNetwork, WithLbfgsToo) {
+  const Labelled data = clouds(4, 600);
+  TrainOptions options = options_for(GetParam(), data);
+  options.profile = "paper";
+  options.set = {{"iterations", "2"}, {"lbfgs_iterations", "20"}};
+  options.threads = 1;
+  const std::string expected = serialize_model(train(data.x, options));
+  options.threads = 3;
+  Rounds progress;
+  EXPECT_EQ(serialize_model(train(data.x, options, progress)), expected);
+  EXPECT_EQ(progress.rounds.size(), 3U);
+}
+
+TEST_P(BinaryNetwork, ACheckpointOfAnotherTrainingIsRefused) {
+  const Labelled data = clouds(4, 400);
+  const TemporaryDirectory directory;
+  TrainOptions options = options_for(GetParam(), data);
+  options.checkpoint = directory / "m.checkpoint";
+  train(data.x, options);
+  options.resume = true;
+  TrainOptions other = options;
+  other.set["lambda2"] = "0.5";
+  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training");
+  other = options;
+  other.seed = 2;
+  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training");
+  const Labelled changed = clouds(4, 400, 12, 2);
+  EXPECT_BDNN_ERROR(train(changed.x, options), misuse, "is the checkpoint of another training");
+  std::string bytes = read_whole_file(options.checkpoint, 1 << 24);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  OutputFile file(options.checkpoint);
+  file.write(bytes);
+  file.commit();
+  EXPECT_BDNN_ERROR(train(data.x, options), failure, "is damaged");
+}
+
+TEST_P(BinaryNetwork, BadOptionsAreRefusedWithTheRule) {
+  const Labelled data = clouds(4, 400);
+  const auto with = [&](const std::string& name, const std::string& text) {
+    TrainOptions options = options_for(GetParam(), data);
+    options.set[name] = text;
+    return options;
+  };
+  EXPECT_BDNN_ERROR(train(data.x, with("lambda3", "-1")), misuse, "lambda3 is 0 to");
+  EXPECT_BDNN_ERROR(train(data.x, with("lambda1", "nan")), misuse, "lambda1 is 0 to");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "40,9")), misuse, "12 >= s_2 >= s_3 >= ... >= 8");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "9,10")), misuse, "units must not grow");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "10,4")), misuse, "nor fall below the bits");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "ten")), misuse, "is no list of units such as 120,50");
+  TrainOptions options = options_for(GetParam(), data);
+  options.profile = "papers";
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "has no profile 'papers'; it has default, paper");
+  options = options_for(GetParam(), data);
+  options.bits = 13;
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "13 bits were asked for, but the vectors have dimension 12");
+  const Labelled few = clouds(4, 8);
+  options = options_for(GetParam(), few);
+  EXPECT_BDNN_ERROR(train(few.x, options), misuse, "8 vectors vary in at most 7 directions");
+}
+
+TEST_P(BinaryNetwork, AnyNumberOfLayersAndConstantDimensions) {
+  Labelled data = clouds(3, 500);
+  std::vector<float> values(data.x.floats(0, 500, nullptr), data.x.floats(0, 500, nullptr) + 500 * 12);
+  for (std::size_t i = 0; i < 500; ++i) values[i * 12 + 5] = 4.0F;
+  data.x = Vectors(12, 500, values);
+  for (const auto& [hidden, layers] : {std::pair{"8", 2U}, std::pair{"12,11,10,9,8", 6U}}) {
+    TrainOptions options = options_for(GetParam(), data);
+    options.set["hidden"] = hidden;
+    options.set["iterations"] = "1";
+    const Model model = train(data.x, options);
+    EXPECT_EQ(std::get<Network>(model.function).layers.size(), layers);
+    EXPECT_EQ(encode(model, data.x).bits(), 8U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, BinaryNetwork, ::testing::Values("uh-bdnn", "sh-bdnn"),
+                         [](const auto& test) { return test.param.substr(0, 2); });
+
+TEST(UhBdnn, TheDecoderRebuildsBetterThanTheMean) {
+  const Labelled data = clouds(6, 1200);
+  const Model model = train(data.x, options_for("uh-bdnn", data));
+  ASSERT_TRUE(model.decoder.has_value());
+  const Vectors rebuilt = reconstruct(model, encode(model, data.x));
+  ASSERT_EQ(rebuilt.dimension(), 12U);
+  const float* x = data.x.floats(0, 1200, nullptr);
+  const float* y = rebuilt.floats(0, 1200, nullptr);
+  std::vector<double> mean(12);
+  for (std::size_t i = 0; i < 1200 * 12; ++i) mean[i % 12] += static_cast<double>(x[i]) / 1200;
+  double rest = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < 1200 * 12; ++i) {
+    rest += std::pow(static_cast<double>(x[i] - y[i]), 2);
+    variance += std::pow(static_cast<double>(x[i]) - mean[i % 12], 2);
+  }
+  EXPECT_LT(rest, 0.5 * variance);
+  const Vectors h = outputs(model, data.x);
+  const Codes codes = encode(model, data.x);
+  for (std::size_t i = 0; i < 1200; ++i) {
+    const float* sample = h.floats(i, 1, nullptr);
+    for (std::size_t k = 0; k < 8; ++k) ASSERT_EQ((codes[i][0] >> k & 1) != 0, sample[k] >= 0);
+  }
+  EXPECT_BDNN_ERROR(reconstruct(train(data.x, {.method = "lsh", .bits = 8}), codes), misuse, "has no decoder");
+}
+
+TEST(ShBdnn, LearnsClasses) {
+  const Labelled data = clouds(6, 1800);
+  Rounds progress;
+  train(data.x, options_for("sh-bdnn", data), progress);
+  double best = 0;
+  for (const auto& round : progress.rounds) best = std::max(best, value(round, "held_out_mAP"));
+  EXPECT_GT(best, 0.9);  // one sixth by chance
+}
+
+TEST(ShBdnn, UnlabelledSamplesTakePart) {
+  Labelled data = clouds(4, 1200);
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    if (i % 3 != 0) data.labels[i] = -1;
+  }
+  Rounds progress;
+  train(data.x, options_for("sh-bdnn", data), progress);
+  EXPECT_GT(value(progress.rounds.back(), "held_out_mAP"), 0.8);  // a quarter by chance
+}
+
+TEST(ShBdnn, LabelsThatTeachNothingAreRefused) {
+  const Labelled data = clouds(4, 400);
+  TrainOptions options = options_for("sh-bdnn", data);
+  options.labels.clear();
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "sh-bdnn learns from labels; give them");
+  options.labels.assign(399, 1);
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "there are 399 labels for 400 vectors");
+  options.labels.assign(400, -1);
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled");
+  options.labels.assign(400, 5);
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the label 5");
+}
+
+TEST(ShBdnn, AClassOfOneSampleAndSmallClassesAreAllowed) {
+  Labelled data = clouds(3, 300);
+  data.labels[17] = 12345;
+  TrainOptions options = options_for("sh-bdnn", data);
+  options.set["held_out"] = "0";  // so that the single one is trained on
+  EXPECT_EQ(train(data.x, options).bits(), 8U);
+  options.set["per_class"] = "40";
+  EXPECT_EQ(train(data.x, options).record.outcome, "iteration 3 of 3 kept");
+}
+
+}  // namespace
+}  // namespace bdnn
