@@ -9,6 +9,7 @@
 
 #include "bdnn/codes.h"
 #include "bdnn/error.h"
+#include "bdnn/index.h"
 #include "bdnn/methods.h"
 #include "bdnn/model.h"
 #include "bdnn/progress.h"

@@ -1,0 +1,200 @@
+#include "search/planner.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "search/combinations.h"
+#include "search/mih.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::size_t kSamples = 64;
+constexpr std::size_t kWholeCodeSamples = 8;           // whose buckets, all of them, are counted
+constexpr std::size_t kMeasuredSubstringDistance = 3;  // farther buckets are too many to count; codes are spread evenly
+
+// Nanoseconds per cache line of codes on the machine of docs/search.md; ratios carry over.
+constexpr double kLineCost = 0.65;          // compared with one query of several
+constexpr double kLineFetch = 0.7;          // brought from the third-level cache
+constexpr double kLineFetchFromMemory = 4;  // ... or from memory
+constexpr double kCacheBytes = 24e6;
+constexpr double kQueriesPerFetch = 128;
+constexpr double kQueryCost = 500;  // what a query costs a scan, however few the codes
+// A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
+constexpr double kForcedFactor = 4;
+constexpr double kForcedLeast = 1e6;
+constexpr double kBucketMade = 10;  // an empty bucket of a table, and a look at it by way of trial
+constexpr double kPlacement = 25;   // a code put into a table
+
+// The mean over buckets that search_tables() looks at in one step, for one query.
+struct Step {
+  double buckets = 0;
+  double candidates = 0;
+};
+Step count_step(const std::uint8_t* query, std::size_t s, const Table& table) {
+  Step step;
+  const std::uint32_t own = substring(query, table.first_bit, table.bits);
+  Combinations flips(table.bits, s);
+  std::array<std::uint32_t, 64> keys;
+  while (const std::size_t count = flips.take(keys.data(), keys.size())) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t* start = table.starts + (own ^ keys[i]);
+      step.buckets += start[1] > start[0] ? 1 : 0;
+      step.candidates += start[1] - start[0];
+    }
+  }
+  return step;
+}
+
+double step_cost(const Tables& tables, const Statistics& statistics, std::size_t number, std::size_t k) {
+  const Table& table = tables.tables[number % tables.tables.size()];
+  const double probes = binomial(table.bits, number / tables.tables.size());
+  const double mean = static_cast<double>(tables.count) / static_cast<double>(table.buckets());
+  double buckets = probes * std::min(1.0, mean);
+  double candidates = probes * mean;
+  if (number < statistics.step_buckets.size()) {
+    buckets = statistics.step_buckets[number];
+    candidates = statistics.step_candidates[number];
+  }
+  // Of a bucket of equal codes, the first k are looked at.
+  if (tables.of_whole_codes()) candidates = std::min(candidates, buckets * static_cast<double>(k));
+  return kProbeCost * probes + kBucketCost * buckets + kCandidateCost * candidates;
+}
+
+// The cost of a query whose farthest neighbour is at that distance; it is left to a scan when it exceeds the budget.
+double lookup_cost(const Segment& segment, std::size_t distance, std::size_t k, double budget, double scan) {
+  double cost = 0;
+  for (std::size_t step = 0; step <= distance; ++step) {
+    const double more = step_cost(segment.tables, segment.statistics, step, k);
+    if (cost + more > budget) return cost + scan;
+    cost += more;
+  }
+  return cost;
+}
+
+double table_cost(const Segment& segment, const Question& question, double share, double budget, double scan) {
+  if (question.radius) {
+    const std::size_t radius = std::min(*question.radius, segment.codes.layout.bits);
+    return lookup_cost(segment, radius, segment.size(), budget, scan);
+  }
+  // A filter makes the k-th that may be returned as far as a later one of all.
+  const double k = static_cast<double>(question.k) / std::max(share, 1e-9);
+  std::size_t measured = 0;
+  while (measured < Statistics::kNeighbours.size() && static_cast<double>(Statistics::kNeighbours[measured]) < k) {
+    ++measured;
+  }
+  if (measured == Statistics::kNeighbours.size()) return budget + scan;
+  const auto& upper = segment.statistics.distances[measured];
+  const auto& lower = segment.statistics.distances[measured == 0 ? 0 : measured - 1];
+  if (upper.empty()) return budget + scan;
+  // Between two numbers of neighbours that were measured, distances grow with the logarithm.
+  const double low = measured == 0 ? 1 : static_cast<double>(Statistics::kNeighbours[measured - 1]);
+  const double high = measured == 0 ? 2 : static_cast<double>(Statistics::kNeighbours[measured]);
+  const double weight = std::clamp(std::log(k / low) / std::log(high / low), 0.0, 1.0);
+  double sum = 0;
+  for (std::size_t i = 0; i < upper.size(); ++i) {
+    const double distance = lower[i] + weight * (upper[i] - lower[i]);
+    sum += lookup_cost(segment, static_cast<std::size_t>(std::lround(distance)), question.k, budget, scan);
+  }
+  return sum / static_cast<double>(upper.size());
+}
+
+}  // namespace
+
+Statistics measure(const Segment& segment, Threads& threads) {
+  Statistics statistics;
+  const std::size_t n = segment.size();
+  if (n == 0) return statistics;
+  Random random(1);
+  const CodeLayout& layout = segment.codes.layout;
+  std::vector<std::uint8_t> bytes(kSamples * layout.bytes_per_code());
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    const std::size_t row = random.below(n);
+    std::uint8_t* to = bytes.data() + i * layout.bytes_per_code();
+    if (segment.codes.tiles != nullptr) {
+      deinterleave(layout, segment.codes.tiles, row, to);
+    } else {
+      std::memcpy(to, segment.codes.packed + row * layout.bytes_per_code(), layout.bytes_per_code());
+    }
+  }
+  PreparedQueries queries;
+  queries.assign(Codes(layout.bits, kSamples, std::move(bytes)), 0, kSamples);
+  std::vector<std::uint32_t> which(kSamples);
+  std::iota(which.begin(), which.end(), 0U);
+  std::vector<Collector> collectors(kSamples);
+  ScanScratch scratch;
+  const RowFilter all{n, nullptr, nullptr};
+  // A code's own distance of zero is left out: that of the next ones stands for a query's.
+  scan(segment.codes, all, {Statistics::kNeighbours.back() + 1, {}}, queries, which, threads, scratch,
+       collectors.data());
+  for (auto& collector : collectors) {
+    const auto hits = collector.finish();
+    statistics.duplicates += hits.size() > 1 && hits[1].distance == 0 ? 1.0 / kSamples : 0.0;
+    for (std::size_t i = 0; i < Statistics::kNeighbours.size(); ++i) {
+      const std::size_t k = Statistics::kNeighbours[i];
+      statistics.distances[i].push_back(static_cast<std::uint16_t>(k < hits.size() ? hits[k].distance : layout.bits));
+    }
+  }
+  const Tables& tables = segment.tables;
+  if (tables.tables.empty()) return statistics;
+  const std::size_t farthest = tables.of_whole_codes() ? layout.bits : kMeasuredSubstringDistance;
+  const std::size_t samples = tables.of_whole_codes() ? kWholeCodeSamples : kSamples;
+  for (std::size_t s = 0; s <= farthest; ++s) {
+    for (const Table& table : tables.tables) {
+      Step sum;
+      for (std::size_t q = 0; q < samples; ++q) {
+        const Step step = count_step(queries[q], s, table);
+        sum.buckets += step.buckets;
+        sum.candidates += step.candidates;
+      }
+      statistics.step_buckets.push_back(sum.buckets / static_cast<double>(samples));
+      statistics.step_candidates.push_back(sum.candidates / static_cast<double>(samples));
+    }
+  }
+  return statistics;
+}
+
+double scan_cost(const ScanSource& codes, std::size_t queries) {
+  const double bytes = static_cast<double>(codes.layout.bytes(codes.count));
+  const double fetch = bytes > kCacheBytes ? kLineFetchFromMemory : kLineFetch;
+  const double together = std::min(static_cast<double>(std::max<std::size_t>(queries, 1)), kQueriesPerFetch);
+  return kQueryCost + bytes / kLine * std::max(kLineCost, fetch / together);
+}
+
+double build_cost(const ScanSource& codes) {
+  const std::size_t count = substring_count(codes.layout.bits, codes.count);
+  const double longest = static_cast<double>(codes.layout.bits) / static_cast<double>(count);
+  const double buckets = std::exp2(longest) * static_cast<double>(count);
+  return kPlacement * static_cast<double>(codes.count * count) + kBucketMade * buckets +
+         static_cast<double>(kSamples) * scan_cost(codes, kSamples);
+}
+
+Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted) {
+  Estimate result;
+  const double threads = std::max(workload.threads, 1);
+  const double alone = scan_cost(segment.codes, workload.queries);
+  result.scan = alone / threads;
+  result.table_budget = alone;
+  const bool whole = segment.codes.layout.bits <= kMostBucketBits;
+  const Plan through_tables = whole ? Plan::bucket : Plan::mih;
+  if (!segment.tables.tables.empty()) {
+    const double cost = table_cost(segment, workload.question, workload.share, result.table_budget, alone);
+    result.tables = cost / std::min(threads, static_cast<double>(std::max<std::size_t>(workload.queries, 1)));
+  }
+  if (wanted == Plan::automatic) {
+    result.plan = !segment.tables.tables.empty() && result.tables < result.scan ? through_tables : Plan::scan;
+  } else {
+    result.plan = wanted;
+    result.table_budget = kForcedFactor * alone + kForcedLeast;
+  }
+  return result;
+}
+
+bool tables_pay(const Segment& segment) {
+  const Estimate expected = estimate(segment, {{10, {}}, 100, 1, 1}, Plan::automatic);
+  const Estimate near = estimate(segment, {{0, 2}, 100, 1, 1}, Plan::automatic);
+  return std::min(expected.tables, near.tables) < 0.7 * expected.scan;
+}
+
+}  // namespace bdnn
