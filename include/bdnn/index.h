@@ -131,15 +131,6 @@ class Results {
   std::vector<std::size_t> ends_;
 };
 
-// What the planner expects of a search, per query on average, on all threads together.
-struct PlanEstimate {
-  Plan plan = Plan::scan;         // what will be done
-  double microseconds = 0;        // by that plan
-  double scan_microseconds = 0;   // by a scan
-  double table_microseconds = 0;  // through tables, 0 where there are none
-  std::string text;               // the same in words, a line per segment
-};
-
 // Searches an index. It owns its threads and buffers: nothing is allocated per query once it has answered a few. One
 // thread may use it at a time; threads that search at the same time have one each.
 class Searcher {

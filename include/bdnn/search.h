@@ -44,4 +44,16 @@ struct SearchOptions {
 std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries,
                                            const SearchOptions& options = {});
 
+// What the planner expects of a search, per query on average, on all threads together.
+struct PlanEstimate {
+  Plan plan = Plan::scan;         // what will be done
+  double microseconds = 0;        // by that plan
+  double scan_microseconds = 0;   // by a scan
+  double table_microseconds = 0;  // through tables, 0 where there are none
+  std::string text;               // the same in words, a line per segment
+};
+
+// What search() would do for so many queries, without doing it.
+PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOptions& options = {});
+
 }  // namespace bdnn

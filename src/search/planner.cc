@@ -24,8 +24,9 @@ constexpr double kQueryCost = 500;  // what a query costs a scan, however few th
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
-constexpr double kBucketMade = 10;  // an empty bucket of a table, and a look at it by way of trial
-constexpr double kPlacement = 25;   // a code put into a table
+constexpr double kBucketMade = 10;               // an empty bucket of a table, and a look at it by way of trial
+constexpr std::size_t kLeastForTables = 10'000;  // fewer are scanned in a microsecond or two
+constexpr double kPlacement = 25;                // a code put into a table
 
 // The mean over buckets that search_tables() looks at in one step, for one query.
 struct Step {
@@ -192,6 +193,7 @@ Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted)
 }
 
 bool tables_pay(const Segment& segment) {
+  if (segment.size() < kLeastForTables) return false;
   const Estimate expected = estimate(segment, {{10, {}}, 100, 1, 1}, Plan::automatic);
   const Estimate near = estimate(segment, {{0, 2}, 100, 1, 1}, Plan::automatic);
   return std::min(expected.tables, near.tables) < 0.7 * expected.scan;
