@@ -190,20 +190,23 @@ HWY_INLINE std::size_t planes_of(std::size_t words, const std::uint8_t* planes, 
   const std::size_t step = hn::Lanes(d);
   const auto* plane = reinterpret_cast<const Word*>(planes);
   const auto limit = hn::Set(d, static_cast<Word>(below));
+  const auto first = hn::Set(d, lane_at<Word>(query, 0));
   std::size_t count = 0;
-  for (std::size_t i = begin; i < end; i += step) {
-    const auto present = hn::FirstN(d, end - i);
-    auto sum = hn::Zero(d);
-    for (std::size_t w = 0; w < words; ++w) {
+  const auto compare = [&](std::size_t i, std::uint64_t present) HWY_ATTR {
+    auto sum = hn::PopulationCount(hn::Xor(hn::LoadU(d, plane + i), first));
+    for (std::size_t w = 1; w < words; ++w) {
       const auto code = hn::LoadU(d, plane + w * stride + i);
       sum = hn::Add(sum, hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Word>(query, w)))));
     }
-    const auto near = hn::And(present, hn::Lt(sum, limit));
-    if (HWY_LIKELY(hn::AllFalse(d, near))) continue;
+    const std::uint64_t near = bits_of(d, hn::Lt(sum, limit)) & present;
+    if (HWY_LIKELY(near == 0)) return;
     alignas(kLine) Word distances[kLine / sizeof(Word)];
     hn::Store(sum, d, distances);
-    count += append_hits(bits_of(d, near), distances, static_cast<std::uint32_t>(i), hits + count);
-  }
+    count += append_hits(near, distances, static_cast<std::uint32_t>(i), hits + count);
+  };
+  std::size_t i = begin;
+  for (; i + step <= end; i += step) compare(i, ~std::uint64_t{0});
+  if (i < end) compare(i, (std::uint64_t{1} << (end - i)) - 1);
   return count;
 }
 

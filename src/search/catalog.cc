@@ -27,6 +27,7 @@ Json to_json(const SegmentRecord& segment) {
   for (const TableRecord& table : segment.tables) {
     tables.push_back({{"first_bit", table.substring.first},
                       {"bits", table.substring.bits},
+                      {"occupied", to_json(table.occupied)},
                       {"starts", to_json(table.starts)},
                       {"rows", to_json(table.rows)},
                       {"planes", to_json(table.planes)}});
@@ -86,6 +87,7 @@ SegmentRecord segment(const Json& json) {
   record.text = optional_extent(json.at("text"));
   for (const Json& table : json.at("tables")) {
     record.tables.push_back({{number(table.at("first_bit")), number(table.at("bits"))},
+                             extent(table.at("occupied")),
                              extent(table.at("starts")),
                              extent(table.at("rows")),
                              optional_extent(table.at("planes"))});

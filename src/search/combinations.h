@@ -1,6 +1,7 @@
 // Which bits of a substring to flip.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +24,7 @@ class Combinations {
       }
       const std::uint64_t lowest = at_ & (0 - at_);
       const std::uint64_t carried = at_ + lowest;
-      at_ = carried | (((at_ ^ carried) >> 2) / lowest);
+      at_ = carried | ((at_ ^ carried) >> (2 + std::countr_zero(lowest)));
     }
     return count;
   }

@@ -186,6 +186,11 @@ Index Index::open(const std::string& path) {
   return Index(map_content(file, read_state(file)));
 }
 
+Index Index::load(const std::string& path) {
+  const InputFile file(path);
+  return Index(load_content(file, read_state(file)));
+}
+
 Index Index::build(const Codes& codes, const IndexKeys& keys, const IndexOptions& options) {
   const Entries entries = entries_of(codes, keys, 0);
   const int fd = ::memfd_create("bdnn-index", MFD_CLOEXEC);
@@ -196,7 +201,7 @@ Index Index::build(const Codes& codes, const IndexKeys& keys, const IndexOptions
   const IndexState state =
       write_whole([&](std::uint64_t offset, std::span<const std::byte> bytes) { memory.write_at(offset, bytes); },
                   entries, next_id_after(entries, 0), !keys.names.empty(), options);
-  return Index(map_content(owner, state));
+  return Index(load_content(owner, state));
 }
 
 std::size_t Index::bits() const { return content_->info.bits; }

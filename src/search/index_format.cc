@@ -90,7 +90,8 @@ class View {
         (tables.of_whole_codes() && part.bits != tables.code_bits)) {
       failure("{}: is damaged: a table over {} bits from bit {} on is impossible", path_, part.bits, part.first);
     }
-    Table table{part.first, part.bits, nullptr, nullptr, nullptr};
+    Table table{part.first, part.bits, nullptr, nullptr, nullptr, nullptr};
+    table.occupied = section<std::uint64_t>(record.occupied, table.occupied_words(), "table");
     table.starts = section<std::uint32_t>(record.starts, table.buckets() + 1, "table");
     table.rows = section<std::uint32_t>(record.rows, tables.count, "table");
     if (record.planes) table.planes = section<std::uint8_t>(*record.planes, tables.plane_bytes(), "table");
@@ -124,6 +125,18 @@ IndexInfo info_of(const IndexState& state, const std::vector<Segment>& segments)
   return info;
 }
 
+// Takes over the mapping.
+std::shared_ptr<const Index::Content> view_content(const IndexState& state, void* address, const std::string& path) {
+  const std::size_t bytes = state.end;
+  const std::shared_ptr<const void> memory(address, [bytes](const void* p) { ::munmap(const_cast<void*>(p), bytes); });
+  const auto content = std::make_shared<Index::Content>();
+  const View view(state, address, path);
+  for (const SegmentRecord& record : state.catalog.segments) content->segments.push_back(view.segment(record));
+  content->info = info_of(state, content->segments);
+  content->memory = memory;
+  return content;
+}
+
 }  // namespace
 
 std::vector<Extent> extents_of(const SegmentRecord& segment) {
@@ -132,6 +145,7 @@ std::vector<Extent> extents_of(const SegmentRecord& segment) {
     if (extent) extents.push_back(*extent);
   }
   for (const TableRecord& table : segment.tables) {
+    extents.push_back(table.occupied);
     extents.push_back(table.starts);
     extents.push_back(table.rows);
     if (table.planes) extents.push_back(*table.planes);
@@ -196,15 +210,17 @@ SuperblockWrite superblock_for(const IndexState& state) {
 }
 
 std::shared_ptr<const Index::Content> map_content(const InputFile& file, const IndexState& state) {
-  const std::size_t bytes = state.end;
-  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  void* address = ::mmap(nullptr, state.end, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) failure("{}: cannot map: {}", file.path(), std::strerror(errno));
-  const std::shared_ptr<const void> memory(address, [bytes](const void* p) { ::munmap(const_cast<void*>(p), bytes); });
-  const auto content = std::make_shared<Index::Content>();
-  const View view(state, address, file.path());
-  for (const SegmentRecord& record : state.catalog.segments) content->segments.push_back(view.segment(record));
-  content->info = info_of(state, content->segments);
-  content->memory = memory;
+  return view_content(state, address, file.path());
+}
+
+std::shared_ptr<const Index::Content> load_content(const InputFile& file, const IndexState& state) {
+  void* address = ::mmap(nullptr, state.end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) failure("{}: no memory for its {} bytes", file.path(), state.end);
+  ::madvise(address, state.end, MADV_HUGEPAGE);  // where it is not to be had, the search is a little slower
+  const auto content = view_content(state, address, file.path());
+  file.read_at(0, {static_cast<std::byte*>(address), state.end});
   return content;
 }
 

@@ -27,6 +27,7 @@ struct Extent {
 
 struct TableRecord {
   Substring substring;
+  Extent occupied;
   Extent starts;
   Extent rows;
   std::optional<Extent> planes;
@@ -78,5 +79,8 @@ SuperblockWrite superblock_for(const IndexState& state);
 
 // Maps the file, and verifies the state as far as the structure goes.
 std::shared_ptr<const Index::Content> map_content(const InputFile& file, const IndexState& state);
+
+// The same in memory of its own, in large pages where the system gives them: tables are looked at here and there.
+std::shared_ptr<const Index::Content> load_content(const InputFile& file, const IndexState& state);
 
 }  // namespace bdnn

@@ -10,6 +10,7 @@
 namespace bdnn {
 namespace {
 
+constexpr std::size_t kFetchBytes = 512;
 constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are looked at
 
 class Lookup {
@@ -27,6 +28,7 @@ class Lookup {
     for (const Table& table : tables_.tables) longest = std::max(longest, table.bits);
     const std::size_t count = tables_.tables.size();
     for (std::size_t s = 0; s <= longest; ++s) {
+      if (s <= 1) announce(s);
       for (std::size_t j = 0; j < count; ++j) {
         // All that is nearer has been met, and nothing farther is wanted.
         if (collector_.below() <= s * count + j) return true;
@@ -42,6 +44,24 @@ class Lookup {
     std::uint32_t end;
   };
 
+  // The first rounds have few buckets per table: those of all tables are fetched at once, not table after table.
+  void announce(std::size_t s) const {
+    const auto each = [&](const auto& use) {
+      for (const Table& table : tables_.tables) {
+        const std::uint32_t own = substring(query_, table.first_bit, table.bits);
+        if (s == 0) {
+          use(table, own);
+        } else {
+          for (std::size_t bit = 0; bit < table.bits; ++bit) use(table, own ^ (std::uint32_t{1} << bit));
+        }
+      }
+    };
+    each([](const Table& table, std::uint32_t key) { __builtin_prefetch(table.occupied + key / 64); });
+    each([](const Table& table, std::uint32_t key) {
+      if (table.has(key)) __builtin_prefetch(table.starts + key);
+    });
+  }
+
   bool step(std::size_t s, std::size_t j) {
     const Table& table = tables_.tables[j];
     if (s > table.bits) return true;
@@ -51,18 +71,25 @@ class Lookup {
     std::array<std::uint32_t, kAhead> keys;
     std::array<Range, kAhead> ranges;
     while (const std::size_t count = flips.take(keys.data(), kAhead)) {
-      for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(table.starts + (keys[i] ^ own));
+      std::size_t present = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t key = keys[i] ^ own;
+        keys[present] = key;
+        present += table.has(key) ? 1 : 0;
+      }
+      for (std::size_t i = 0; i < present; ++i) __builtin_prefetch(table.starts + keys[i]);
       std::size_t filled = 0;
       double candidates = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t* start = table.starts + (keys[i] ^ own);
+      for (std::size_t i = 0; i < present; ++i) {
+        const std::uint32_t* start = table.starts + keys[i];
         // A damaged file must not lead outside.
         auto end = std::min<std::uint32_t>(start[1], static_cast<std::uint32_t>(tables_.count));
         if (start[0] >= end) continue;
         if (table.planes == nullptr && end - start[0] > most_) end = start[0] + static_cast<std::uint32_t>(most_);
         ranges[filled++] = {start[0], end};
         candidates += end - start[0];
-        if (table.planes != nullptr) __builtin_prefetch(table.planes + start[0] * tables_.word_bytes());
+        __builtin_prefetch(table.rows + start[0]);
+        if (table.planes != nullptr) fetch(table, start[0], end);
       }
       spent_ += kProbeCost * static_cast<double>(count) + kBucketCost * static_cast<double>(filled) +
                 kCandidateCost * candidates;
@@ -70,6 +97,15 @@ class Lookup {
       for (std::size_t i = 0; i < filled; ++i) look(table, ranges[i], s, j);
     }
     return true;
+  }
+
+  // The first lines of a bucket's codes; the machine itself sees the rest coming.
+  void fetch(const Table& table, std::size_t begin, std::size_t end) const {
+    const std::size_t bytes = std::min((end - begin) * tables_.word_bytes(), kFetchBytes);
+    for (std::size_t w = 0; w < tables_.words(); ++w) {
+      const std::uint8_t* at = table.planes + (w * tables_.count + begin) * tables_.word_bytes();
+      for (std::size_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(at + byte);
+    }
   }
 
   void look(const Table& table, const Range& range, std::size_t s, std::size_t j) {

@@ -70,6 +70,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
     fill_table(codes, threads, table);
     TableRecord& written = record.tables.emplace_back();
     written.substring = table.substring;
+    written.occupied = writer.append(bytes_in(table.occupied));
     written.starts = writer.append(bytes_in(table.starts));
     written.rows = writer.append(bytes_in(table.rows));
     if (!table.planes.empty()) written.planes = writer.append(bytes_in(table.planes));

@@ -32,15 +32,19 @@ Substring substring_of(std::size_t code_bits, std::size_t j, std::size_t count) 
 }
 
 Table view_of(const BuiltTable& built) {
-  return {built.substring.first, built.substring.bits, built.starts.data(), built.rows.data(),
-          built.planes.empty() ? nullptr : built.planes.data()};
+  return {built.substring.first, built.substring.bits, built.occupied.data(),
+          built.starts.data(),   built.rows.data(),    built.planes.empty() ? nullptr : built.planes.data()};
 }
 
 BuiltTable count_buckets(const Codes& codes, const Substring& part) {
   const std::size_t buckets = std::size_t{1} << part.bits;
-  BuiltTable table{part, std::vector<std::uint32_t>(buckets + 1), {}, {}};
+  BuiltTable table{
+      part, std::vector<std::uint64_t>((buckets + 63) / 64), std::vector<std::uint32_t>(buckets + 1), {}, {}};
   for (std::size_t i = 0; i < codes.size(); ++i) ++table.starts[key_of(codes, i, part) + 1];
-  for (std::size_t b = 0; b < buckets; ++b) table.starts[b + 1] += table.starts[b];
+  for (std::size_t b = 0; b < buckets; ++b) {
+    if (table.starts[b + 1] > 0) table.occupied[b / 64] |= std::uint64_t{1} << b % 64;
+    table.starts[b + 1] += table.starts[b];
+  }
   return table;
 }
 

@@ -24,11 +24,15 @@ inline constexpr std::size_t kMostSubstringBits = 26;  // a table has 2^bits buc
 struct Table {
   std::size_t first_bit = 0;
   std::size_t bits = 0;
+  const std::uint64_t* occupied =
+      nullptr;  // a bit per bucket: small enough for the caches, it spares most looks at starts
   const std::uint32_t* starts = nullptr;  // 2^bits + 1
   const std::uint32_t* rows = nullptr;    // as many as there are codes
   const std::uint8_t* planes = nullptr;   // word w of the i-th code in bucket order is planes[w * count + i]; or none
 
   std::size_t buckets() const { return std::size_t{1} << bits; }
+  std::size_t occupied_words() const { return (buckets() + 63) / 64; }
+  bool has(std::uint32_t bucket) const { return ((occupied[bucket / 64] >> bucket % 64) & 1) != 0; }
 };
 
 struct Tables {
@@ -56,6 +60,7 @@ Substring substring_of(std::size_t code_bits, std::size_t j, std::size_t count);
 // One table with its arrays: first the buckets are counted, then filled.
 struct BuiltTable {
   Substring substring;
+  std::vector<std::uint64_t> occupied;
   std::vector<std::uint32_t> starts;
   std::vector<std::uint32_t> rows;
   std::vector<std::uint8_t> planes;
