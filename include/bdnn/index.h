@@ -113,7 +113,7 @@ class Filter {
 
  private:
   explicit Filter(const Index& index);
-  const Index::Content* index_ = nullptr;
+  Index index_;
   std::vector<std::vector<std::uint64_t>> rows_;
 };
 
