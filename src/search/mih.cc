@@ -70,6 +70,7 @@ class Lookup {
     Combinations flips(table.bits, s);
     std::array<std::uint32_t, kAhead> keys;
     std::array<Range, kAhead> ranges;
+    const double bucket_cost = tables_.of_whole_codes() ? kWholeBucketCost : kBucketCost;
     while (const std::size_t count = flips.take(keys.data(), kAhead)) {
       std::size_t present = 0;
       for (std::size_t i = 0; i < count; ++i) {
@@ -91,7 +92,7 @@ class Lookup {
         __builtin_prefetch(table.rows + start[0]);
         if (table.planes != nullptr) fetch(table, start[0], end);
       }
-      spent_ += kProbeCost * static_cast<double>(count) + kBucketCost * static_cast<double>(filled) +
+      spent_ += kProbeCost * static_cast<double>(count) + bucket_cost * static_cast<double>(filled) +
                 kCandidateCost * candidates;
       if (spent_ > budget_) return false;
       for (std::size_t i = 0; i < filled; ++i) look(table, ranges[i], s, j);

@@ -7,9 +7,10 @@
 namespace bdnn {
 
 // What one step of a search costs, in nanoseconds on the machine of docs/search.md; ratios carry over.
-inline constexpr double kProbeCost = 4;        // a look at a bucket, mostly empty, fetched ahead
-inline constexpr double kBucketCost = 12;      // a bucket with codes in it
-inline constexpr double kCandidateCost = 0.5;  // a code in a bucket compared with the query
+inline constexpr double kProbeCost = 3;         // a look at a bucket
+inline constexpr double kBucketCost = 60;       // one with codes in it: two cache lines from afar
+inline constexpr double kCandidateCost = 1;     // a code in a bucket compared with the query
+inline constexpr double kWholeBucketCost = 15;  // one of equal codes, which need not be compared
 
 // Buffers of a search, kept from one to the next.
 struct TableScratch {

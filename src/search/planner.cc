@@ -16,11 +16,14 @@ constexpr std::size_t kMeasuredSubstringDistance = 3;  // farther buckets are to
 
 // Nanoseconds per cache line of codes on the machine of docs/search.md; ratios carry over.
 constexpr double kLineCost = 0.65;          // compared with one query of several
-constexpr double kLineFetch = 0.7;          // brought from the third-level cache
+constexpr double kLineFetch = 2.2;          // brought from the third-level cache
 constexpr double kLineFetchFromMemory = 4;  // ... or from memory
 constexpr double kCacheBytes = 24e6;
 constexpr double kQueriesPerFetch = 128;
-constexpr double kQueryCost = 500;  // what a query costs a scan, however few the codes
+constexpr double kQueryCost = 500;   // what a query costs a scan, however few the codes ...
+constexpr double kFoundCost = 60;    // a code that is returned
+constexpr double kScanHitCost = 15;  // a code nearer than the threshold of the moment
+constexpr double kCallCost = 4000;   // ... and a call
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
@@ -60,27 +63,62 @@ double step_cost(const Tables& tables, const Statistics& statistics, std::size_t
   }
   // Of a bucket of equal codes, the first k are looked at.
   if (tables.of_whole_codes()) candidates = std::min(candidates, buckets * static_cast<double>(k));
-  return kProbeCost * probes + kBucketCost * buckets + kCandidateCost * candidates;
+  const double bucket = tables.of_whole_codes() ? kWholeBucketCost : kBucketCost;
+  return kProbeCost * probes + bucket * buckets + kCandidateCost * candidates;
 }
 
-// The cost of a query whose farthest neighbour is at that distance; it is left to a scan when it exceeds the budget.
-double lookup_cost(const Segment& segment, std::size_t distance, std::size_t k, double budget, double scan) {
-  double cost = 0;
-  for (std::size_t step = 0; step <= distance; ++step) {
-    const double more = step_cost(segment.tables, segment.statistics, step, k);
-    if (cost + more > budget) return cost + scan;
-    cost += more;
+// What queries cost by the distance of their farthest neighbour: the sum of the steps up to it, until the budget is
+// spent and a scan does the rest. Worked out once per search, without memory.
+class LookupCosts {
+ public:
+  LookupCosts(const Segment& segment, std::size_t k, double budget, double scan) {
+    const std::size_t most = std::min(sums_.size(), segment.codes.layout.bits + 1);
+    double sum = 0;
+    for (; known_ < most; ++known_) {
+      const double more = step_cost(segment.tables, segment.statistics, known_, k);
+      if (sum + more > budget) break;
+      sums_[known_] = sum += more;
+    }
+    beyond_ = known_ < most || most < segment.codes.layout.bits + 1 ? sum + scan : sum;
   }
-  return cost;
+
+  double at(std::size_t distance) const { return distance < known_ ? sums_[distance] : beyond_; }
+
+ private:
+  std::array<double, 257> sums_;
+  std::size_t known_ = 0;
+  double beyond_ = 0;
+};
+
+// How many codes are expected within the radius: told by the largest measured number of neighbours that are.
+double expected_within(const Segment& segment, std::size_t radius) {
+  double found = 0;
+  const auto& distances = segment.statistics.distances;
+  for (std::size_t i = 0; i < distances[0].size(); ++i) {
+    std::size_t within = 0;
+    while (within < distances.size() && distances[within][i] <= radius) ++within;
+    found += within == 0 ? 0.0 : static_cast<double>(Statistics::kNeighbours[within - 1]);
+  }
+  return found / static_cast<double>(std::max<std::size_t>(distances[0].size(), 1));
 }
 
-double table_cost(const Segment& segment, const Question& question, double share, double budget, double scan) {
-  if (question.radius) {
-    const std::size_t radius = std::min(*question.radius, segment.codes.layout.bits);
-    return lookup_cost(segment, radius, segment.size(), budget, scan);
-  }
+// The cost of what is found, beside that of finding it. A scan takes in many that nearer ones outdo later.
+double scan_found_cost(const Segment& segment, const Question& question) {
+  if (question.radius) return kFoundCost * expected_within(segment, *question.radius);
+  const double k = static_cast<double>(std::min(question.k, segment.size()));
+  return kScanHitCost * k * (1 + std::log(static_cast<double>(segment.size() + 1) / (k + 1)));
+}
+
+// A code that is found is met in several tables.
+double table_found_cost(const Segment& segment, const Question& question) {
+  const double meetings = 1 + static_cast<double>(segment.tables.tables.size()) / 3;
+  const double found = question.radius ? expected_within(segment, *question.radius) : static_cast<double>(question.k);
+  return kFoundCost * found * (segment.tables.of_whole_codes() ? 0.5 : meetings);
+}
+
+double nearest_cost(const Segment& segment, std::size_t wanted, double share, double budget, double scan) {
   // A filter makes the k-th that may be returned as far as a later one of all.
-  const double k = static_cast<double>(question.k) / std::max(share, 1e-9);
+  const double k = static_cast<double>(wanted) / std::max(share, 1e-9);
   std::size_t measured = 0;
   while (measured < Statistics::kNeighbours.size() && static_cast<double>(Statistics::kNeighbours[measured]) < k) {
     ++measured;
@@ -93,12 +131,19 @@ double table_cost(const Segment& segment, const Question& question, double share
   const double low = measured == 0 ? 1 : static_cast<double>(Statistics::kNeighbours[measured - 1]);
   const double high = measured == 0 ? 2 : static_cast<double>(Statistics::kNeighbours[measured]);
   const double weight = std::clamp(std::log(k / low) / std::log(high / low), 0.0, 1.0);
+  const LookupCosts costs(segment, wanted, budget, scan);
   double sum = 0;
   for (std::size_t i = 0; i < upper.size(); ++i) {
-    const double distance = lower[i] + weight * (upper[i] - lower[i]);
-    sum += lookup_cost(segment, static_cast<std::size_t>(std::lround(distance)), question.k, budget, scan);
+    sum += costs.at(static_cast<std::size_t>(std::lround(lower[i] + weight * (upper[i] - lower[i]))));
   }
   return sum / static_cast<double>(upper.size());
+}
+
+double table_cost(const Segment& segment, const Question& question, double share, double budget, double scan) {
+  const double found = kQueryCost + table_found_cost(segment, question);
+  if (!question.radius) return found + nearest_cost(segment, question.k, share, budget, scan);
+  const std::size_t radius = std::min(*question.radius, segment.codes.layout.bits);
+  return found + LookupCosts(segment, segment.size(), budget, scan).at(radius);
 }
 
 }  // namespace
@@ -160,7 +205,7 @@ double scan_cost(const ScanSource& codes, std::size_t queries) {
   const double bytes = static_cast<double>(codes.layout.bytes(codes.count));
   const double fetch = bytes > kCacheBytes ? kLineFetchFromMemory : kLineFetch;
   const double together = std::min(static_cast<double>(std::max<std::size_t>(queries, 1)), kQueriesPerFetch);
-  return kQueryCost + bytes / kLine * std::max(kLineCost, fetch / together);
+  return kQueryCost + kCallCost / together + bytes / kLine * std::max(kLineCost, fetch / together);
 }
 
 double build_cost(const ScanSource& codes) {
@@ -174,7 +219,7 @@ double build_cost(const ScanSource& codes) {
 Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted) {
   Estimate result;
   const double threads = std::max(workload.threads, 1);
-  const double alone = scan_cost(segment.codes, workload.queries);
+  const double alone = scan_cost(segment.codes, workload.queries) + scan_found_cost(segment, workload.question);
   result.scan = alone / threads;
   result.table_budget = alone;
   const bool whole = segment.codes.layout.bits <= kMostBucketBits;
