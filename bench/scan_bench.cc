@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include "bare_loops.h"
 #include "bdnn/index.h"
 #include "codes/interleaved.h"
-#include "bare_loops.h"
+#include "search/content.h"
 #include "search_data.h"
 #include "timing.h"
 
@@ -41,10 +42,10 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
   const auto faiss_search = [&](faiss_id k) {
     return [&, k] { flat.search(kFaissQueries, queries.data(), k, distances.data(), ids.data()); };
   };
-  // Tiles of one lane stand as the codes do, so the bare loop reads the same bytes.
+  const std::uint8_t* tiles = index.content().segments.front().codes.tiles;  // the bare loop reads the same bytes
   const auto times = bdnn::bench::best_times(
-      7, {[&] { sink += bdnn::bench::bare_popcounts(database.data(), bytes, words.data(), queries.size()); }, ours(10),
-          ours(100), faiss_search(10), faiss_search(100)});
+      7, {[&] { sink += bdnn::bench::bare_popcounts(tiles, bytes, words.data(), queries.size()); }, ours(10), ours(100),
+          faiss_search(10), faiss_search(100)});
   const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
   const double few = static_cast<double>(queries.size()) / kFaissQueries;
   fmt::print("{:10} {:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:8.3f} ({:.0f})  {:8.3f} ({:.0f})\n", name,
@@ -60,14 +61,15 @@ void single(std::size_t bits, std::size_t bytes) {
   const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::never});
   faiss::IndexBinaryFlat flat(static_cast<int>(bits));
   flat.add(static_cast<faiss_id>(count), database.data());
+  const std::uint8_t* tiles = index.content().segments.front().codes.tiles;
   std::vector<std::int32_t> distances(10);
   std::vector<faiss_id> ids(10);
   bdnn::Searcher one(1);
   bdnn::Searcher two(2);
   bdnn::Results results;
   const auto times = bdnn::bench::best_times(
-      5, {[&] { sink += bdnn::bench::bare_read(database.data(), bytes); },
-          [&] { one.search(index, query, {.k = 10}, results); }, [&] { two.search(index, query, {.k = 10}, results); },
+      5, {[&] { sink += bdnn::bench::bare_read(tiles, bytes); }, [&] { one.search(index, query, {.k = 10}, results); },
+          [&] { two.search(index, query, {.k = 10}, results); },
           [&] { flat.search(1, query.data(), 10, distances.data(), ids.data()); }});
   const double gigabytes = static_cast<double>(bytes) / 1e9;
   fmt::print("{:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:6.2f} ({:.1f})\n", bits, gigabytes / times[0],
