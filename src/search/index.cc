@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -219,6 +221,9 @@ std::string_view Index::name(std::uint64_t id) const {
 
 void build_index(const std::string& path, const Codes& codes, const IndexKeys& keys, const IndexOptions& options) {
   const Entries entries = entries_of(codes, keys, 0);
+  // Not in the middle of somebody else's change of the file that is replaced.
+  std::optional<LockedFile> replaced;
+  if (std::filesystem::is_regular_file(path)) replaced.emplace(path);
   write_file(path, entries, next_id_after(entries, 0), !keys.names.empty(), options);
 }
 

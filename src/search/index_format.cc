@@ -1,6 +1,7 @@
 #include "search/index_format.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
@@ -181,8 +182,11 @@ IndexState read_state(const InputFile& file) {
     failure("{}: does not start with the signature of an index; make one with 'bdnn index build'", file.path());
   if (!found) failure("{}: is damaged: the checksum of its header does not agree", file.path());
   IndexState state{best.sequence, {best.catalog_offset, best.catalog_bytes, best.catalog_checksum}, best.end, {}};
-  if (best.end > file.size()) {
-    failure("{}: is truncated: it needs {} bytes, the file has {}", file.path(), best.end, file.size());
+  // Asked anew: a writer may have added to the file since it was opened.
+  struct stat now {};
+  const auto size = ::fstat(file.descriptor(), &now) == 0 ? static_cast<std::uint64_t>(now.st_size) : file.size();
+  if (best.end > size) {
+    failure("{}: is truncated: it needs {} bytes, the file has {}", file.path(), best.end, size);
   }
   if (!within(state.catalog_extent, best.end) || best.catalog_bytes > kMostCatalog) {
     failure("{}: is damaged: its catalog cannot stand at byte {}", file.path(), best.catalog_offset);
