@@ -9,9 +9,11 @@
 
 #include "bdnn/codes.h"
 #include "bdnn/error.h"
+#include "bdnn/index.h"
 #include "bdnn/methods.h"
 #include "bdnn/model.h"
 #include "bdnn/progress.h"
+#include "bdnn/rerank.h"
 #include "bdnn/search.h"
 #include "bdnn/vectors.h"
 #include "bdnn/version.h"

@@ -69,7 +69,7 @@ void Threads::for_each(std::size_t blocks, const std::function<void(std::size_t,
   std::size_t failed_block = std::numeric_limits<std::size_t>::max();
   std::exception_ptr failed;
   std::atomic<bool> stop{false};
-  run([&](int worker) {
+  const auto job = [&](int worker) {
     // Blocks are handed out in order, so every block below a failed one has been started and will be finished.
     while (!stop) {
       const std::size_t block = next.fetch_add(1);
@@ -85,7 +85,8 @@ void Threads::for_each(std::size_t blocks, const std::function<void(std::size_t,
         }
       }
     }
-  });
+  };
+  run(std::ref(job));  // by reference, which takes no memory
   if (failed) std::rethrow_exception(failed);
 }
 

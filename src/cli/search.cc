@@ -2,89 +2,237 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/keys_input.h"
 
 namespace bdnn::cli {
 namespace {
 
+using nlohmann::ordered_json;
+
 struct Arguments {
   std::string model;
   std::string database;
+  std::string index;
   std::string queries;
   std::string database_labels;
   std::string query_labels;
+  std::string plan = "automatic";
+  std::string rerank;
+  KeyArguments only;
   SearchOptions options;
   std::size_t radius = 0;
+  std::size_t shortlist = 100;
   std::size_t first = 0;
+  bool explain = false;
   bool json = false;
 };
 
-void search_verb(Arguments& arguments) {
-  std::optional<Model> model;
-  if (!arguments.model.empty()) model = load_model(arguments.model);
-  const int threads = arguments.options.threads;
-  const Codes database = codes_from(arguments.database, model, threads);
-  Codes queries = codes_from(arguments.queries, model, threads);
-  const auto database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
-  const auto query_labels = labels_from(arguments.query_labels, queries.size(), arguments.queries);
-  if (arguments.first > 0 && arguments.first < queries.size()) {
-    std::vector<std::uint8_t> bytes(queries.data(), queries.data() + arguments.first * queries.bytes_per_code());
-    queries = Codes(queries.bits(), arguments.first, std::move(bytes), queries.origin());
-  }
-  const Stopwatch watch;
-  const auto results = search(database, queries, arguments.options);
-  const double seconds = watch.seconds();
+// What was found for each query, with what is needed to print it.
+struct Answer {
+  std::optional<Index> index;  // where the ids are its
+  Results results;
+  RankedResults ranked;  // where it was ranked again
+  std::size_t size = 0;
+  std::size_t bits = 0;
+  std::vector<std::int64_t> database_labels;
+  std::vector<std::int64_t> query_labels;
+  PlanEstimate expected;
+  double seconds = 0;
+  double rerank_seconds = 0;
 
+  ordered_json key(std::uint64_t id) const {
+    if (index && index->info().names) return index->name(id);
+    return id;
+  }
+};
+
+Codes first_of(const Codes& queries, std::size_t first) {
+  if (first == 0 || first >= queries.size()) return queries;
+  std::vector<std::uint8_t> bytes(queries.data(), queries.data() + first * queries.bytes_per_code());
+  return {queries.bits(), first, std::move(bytes), queries.origin()};
+}
+
+// In an index: one from a file, or one made for this search where a filter needs it.
+void search_index(const Arguments& arguments, const SearchOptions& options, const Codes& queries, Answer& answer) {
+  const IndexKeys keys = keys_from(arguments.only);
+  const bool by_name = answer.index->info().names;
+  if (by_name ? !keys.ids.empty() : !keys.names.empty()) {
+    misuse("the keys of the database are {}; restrict the search by --{}", by_name ? "names" : "ids",
+           by_name ? "names" : "ids");
+  }
+  std::optional<Filter> filter;
+  if (!arguments.only.names_file.empty()) filter.emplace(*answer.index, std::span<const std::string>(keys.names));
+  if (!arguments.only.ids_file.empty()) filter.emplace(*answer.index, std::span<const std::uint64_t>(keys.ids));
+  Searcher searcher(options.threads);
+  answer.expected = searcher.explain(*answer.index, queries.size(), options);
+  const Stopwatch watch;
+  searcher.search(*answer.index, queries, options, answer.results, filter ? &*filter : nullptr);
+  answer.seconds = watch.seconds();
+}
+
+void search_codes(const Codes& database, const SearchOptions& options, const Codes& queries, Answer& answer) {
+  answer.expected = explain(database, queries.size(), options);
+  const Stopwatch watch;
+  for (const auto& neighbours : search(database, queries, options)) answer.results.append(neighbours);
+  answer.seconds = watch.seconds();
+}
+
+void print_explanation(const Arguments& arguments, const Answer& answer) {
+  const double measured = 1e6 * answer.seconds / static_cast<double>(std::max<std::size_t>(answer.results.size(), 1));
   if (arguments.json) {
-    auto list = nlohmann::ordered_json::array();
-    for (std::size_t q = 0; q < results.size(); ++q) {
-      auto ids = nlohmann::ordered_json::array();
-      auto distances = nlohmann::ordered_json::array();
-      for (const auto& neighbour : results[q]) {
-        ids.push_back(neighbour.id);
-        distances.push_back(neighbour.distance);
-      }
-      nlohmann::ordered_json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
-      if (!query_labels.empty()) entry["query_label"] = query_labels[q];
-      if (!database_labels.empty()) {
-        auto labels = nlohmann::ordered_json::array();
-        for (const auto& neighbour : results[q]) labels.push_back(database_labels[neighbour.id]);
-        entry["labels"] = labels;
-      }
-      list.push_back(entry);
-    }
-    const nlohmann::ordered_json out = {
-        {"database", database.size()}, {"bits", database.bits()}, {"search_seconds", seconds}, {"results", list}};
-    print_json(out);
+    print_json({{"plan", name_of(answer.expected.plan)},
+                {"expected_microseconds", answer.expected.microseconds},
+                {"expected_scan_microseconds", answer.expected.scan_microseconds},
+                {"expected_table_microseconds", answer.expected.table_microseconds},
+                {"measured_microseconds", measured},
+                {"queries", answer.results.size()}});
     return;
   }
+  fmt::print("{}plan: {}; expected {:.3g} us per query, measured {:.3g} us over {} queries\n", answer.expected.text,
+             name_of(answer.expected.plan), answer.expected.microseconds, measured, with_commas(answer.results.size()));
+}
+
+void print_json_results(const Answer& answer) {
+  auto list = ordered_json::array();
+  for (std::size_t q = 0; q < answer.results.size(); ++q) {
+    auto ids = ordered_json::array();
+    auto distances = ordered_json::array();
+    auto scores = ordered_json::array();
+    auto labels = ordered_json::array();
+    const auto add = [&](std::uint64_t id, std::uint32_t distance) {
+      ids.push_back(answer.key(id));
+      distances.push_back(distance);
+      if (!answer.database_labels.empty()) labels.push_back(answer.database_labels[id]);
+    };
+    if (answer.ranked.size() > 0) {
+      for (const auto& ranked : answer.ranked[q]) {
+        add(ranked.id, ranked.distance);
+        scores.push_back(ranked.score);
+      }
+    } else {
+      for (const auto& neighbour : answer.results[q]) add(neighbour.id, neighbour.distance);
+    }
+    ordered_json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
+    if (answer.ranked.size() > 0) entry["scores"] = scores;
+    if (!answer.query_labels.empty()) entry["query_label"] = answer.query_labels[q];
+    if (!answer.database_labels.empty()) entry["labels"] = labels;
+    list.push_back(entry);
+  }
+  ordered_json out = {{"database", answer.size},
+                      {"bits", answer.bits},
+                      {"plan", name_of(answer.expected.plan)},
+                      {"search_seconds", answer.seconds},
+                      {"results", list}};
+  if (answer.ranked.size() > 0) out["rerank_seconds"] = answer.rerank_seconds;
+  print_json(out);
+}
+
+void print_results(const Answer& answer) {
   const auto label = [](const std::vector<std::int64_t>& labels, std::size_t i) {
     return labels.empty() ? std::string() : fmt::format("\t{}", labels[i]);
   };
-  fmt::print("query{}\tid\tdistance{}\n", query_labels.empty() ? "" : "\tquery label",
-             database_labels.empty() ? "" : "\tlabel");
-  for (std::size_t q = 0; q < results.size(); ++q) {
-    for (const auto& neighbour : results[q]) {
-      fmt::print("{}{}\t{}\t{}{}\n", q, label(query_labels, q), neighbour.id, neighbour.distance,
-                 label(database_labels, neighbour.id));
+  const bool ranked = answer.ranked.size() > 0;
+  fmt::print("query{}\tid\tdistance{}{}\n", answer.query_labels.empty() ? "" : "\tquery label", ranked ? "\tscore" : "",
+             answer.database_labels.empty() ? "" : "\tlabel");
+  const auto line = [&](std::size_t q, std::uint64_t id, std::uint32_t distance, const std::string& score) {
+    const auto key = answer.key(id);
+    fmt::print("{}{}\t{}\t{}{}{}\n", q, label(answer.query_labels, q),
+               key.is_string() ? printable(key.get<std::string>()) : fmt::format("{}", id), distance, score,
+               label(answer.database_labels, id));
+  };
+  for (std::size_t q = 0; q < answer.results.size(); ++q) {
+    if (ranked) {
+      for (const auto& entry : answer.ranked[q])
+        line(q, entry.id, entry.distance, fmt::format("\t{:.9g}", entry.score));
+    } else {
+      for (const auto& entry : answer.results[q]) line(q, entry.id, entry.distance, "");
     }
   }
-  say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query\n", with_commas(queries.size()),
-                  with_commas(database.size()), database.bits(), 1e6 * seconds / static_cast<double>(queries.size())));
+  const double queries = static_cast<double>(std::max<std::size_t>(answer.results.size(), 1));
+  say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query{}\n", with_commas(answer.results.size()),
+                  with_commas(answer.size), answer.bits, 1e6 * answer.seconds / queries,
+                  ranked ? fmt::format(", {:.1f} us to rank again", 1e6 * answer.rerank_seconds / queries) : ""));
+}
+
+// Vectors to rank by: of the same queries as were searched for.
+Vectors query_vectors(const Arguments& arguments, std::size_t count) {
+  const Vectors vectors = load_vectors(arguments.queries);
+  return vectors.slice(0, std::min(count, vectors.size()));
+}
+
+void search_verb(Arguments& arguments) {
+  if (arguments.database.empty() == arguments.index.empty()) misuse("give either --database or --index");
+  std::optional<Model> model;
+  if (!arguments.model.empty()) model = load_model(arguments.model);
+  const int threads = arguments.options.threads;
+  arguments.options.plan = plan_by_name(arguments.plan);
+  const bool restricted = !arguments.only.ids_file.empty() || !arguments.only.names_file.empty();
+  Answer answer;
+  Codes database;
+  if (arguments.index.empty()) {
+    database = codes_from(arguments.database, model, threads);
+    answer.size = database.size();
+    answer.bits = database.bits();
+    if (restricted) {
+      const bool scan = arguments.plan == "automatic" || arguments.plan == "scan";
+      const auto tables = scan ? IndexOptions::Tables::never : IndexOptions::Tables::always;
+      answer.index = Index::build(database, {}, {.tables = tables, .threads = threads});
+    }
+  } else {
+    if (!arguments.database_labels.empty()) misuse("--database-labels goes with --database; an index has keys");
+    answer.index = Index::open(arguments.index);
+    answer.size = answer.index->size();
+    answer.bits = answer.index->bits();
+    if (model && !answer.index->info().origin.model.empty() &&
+        answer.index->info().origin.model != fingerprint(*model)) {
+      misuse("{} was encoded by model {}, not by the given one ({})", arguments.index,
+             answer.index->info().origin.model, fingerprint(*model));
+    }
+  }
+  const Codes all_queries = codes_from(arguments.queries, model, threads);
+  answer.database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
+  answer.query_labels = labels_from(arguments.query_labels, all_queries.size(), arguments.queries);
+  const Codes queries = first_of(all_queries, arguments.first);
+  SearchOptions options = arguments.options;
+  if (!arguments.rerank.empty()) {
+    if (answer.index && answer.index->info().names)
+      misuse("--rerank goes by ids, and the keys of {} are names", arguments.index);
+    options.k = std::max(options.k, arguments.shortlist);
+  }
+  if (answer.index) {
+    search_index(arguments, options, queries, answer);
+  } else {
+    search_codes(database, options, queries, answer);
+  }
+  if (!arguments.rerank.empty()) {
+    const VectorRanking ranking(arguments.rerank, query_vectors(arguments, queries.size()));
+    const Stopwatch watch;
+    rerank(answer.results, ranking, arguments.options.k, threads, answer.ranked);
+    answer.rerank_seconds = watch.seconds();
+  }
+  if (arguments.explain) return print_explanation(arguments, answer);
+  if (arguments.json) return print_json_results(answer);
+  print_results(answer);
 }
 
 }  // namespace
 
 void add_search(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb =
-      add_verb(app, "search", "Find the nearest codes, or all within a radius",
-               "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs -k 10\n"
-               "  bdnn search --database base.codes --queries q.codes --radius 2 --json\n\n"
-               "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0.");
+  CLI::App* verb = add_verb(
+      app, "search", "Find the nearest codes, or all within a radius",
+      "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs -k 10\n"
+      "  bdnn search --database base.codes --queries q.codes --radius 2 --json\n"
+      "  bdnn search --index db.index --queries q.codes -k 10 --explain\n"
+      "  bdnn search --index db.index --model m.bdnn --queries q.fvecs --rerank base.fvecs --shortlist 1000\n\n"
+      "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
+      "of the index. With --rerank: by ascending score, the squared distance of the vectors.");
   verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
-  verb->add_option("--database", arguments->database, "What to search: codes, or vectors to be encoded")->required();
+  verb->add_option("--database", arguments->database, "What to search: codes, or vectors to be encoded");
+  verb->add_option("--index", arguments->index, "What to search: an index ('bdnn index build')");
   verb->add_option("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded")->required();
   auto* k = verb->add_option("-k", arguments->options.k, "The number of neighbours")
                 ->check(whole_number())
@@ -92,6 +240,18 @@ void add_search(CLI::App& app) {
   auto* radius = verb->add_option("--radius", arguments->radius, "All codes within this distance, itself included")
                      ->check(whole_number());
   radius->excludes(k);
+  verb->add_option("--plan", arguments->plan, "How to search: automatic, scan, mih or bucket; answers are the same")
+      ->capture_default_str();
+  verb->add_flag("--explain", arguments->explain,
+                 "Print the plan, what it is expected to cost and what it cost instead");
+  add_key_options(verb, arguments->only, "those that may be found");
+  auto* rerank = verb->add_option("--rerank", arguments->rerank,
+                                  "Vectors to rank the nearest codes by: vector i of the file is that of id i");
+  verb->add_option("--shortlist", arguments->shortlist, "How many of the nearest codes are ranked")
+      ->needs(rerank)
+      ->check(whole_number())
+      ->capture_default_str();
+  rerank->excludes(radius);
   verb->add_option("--first", arguments->first, "Search only for the first so many queries")->check(whole_number());
   verb->add_option("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb->add_option("--query-labels", arguments->query_labels, "Labels to print beside the queries");

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@
 
 namespace bdnn {
 
+// Vectors that stand in their file as they would in memory: vector i starts at byte offset + i * stride.
+struct Placement {
+  std::uint64_t offset = 0;
+  std::uint64_t stride = 0;
+};
+
 // One pass over the vectors of a file, in order, in bounded memory.
 class VectorReader {
  public:
@@ -27,6 +34,9 @@ class VectorReader {
   // Reads the next `count` vectors, element after element, in this machine's byte order. Reading beyond
   // shape().count is a bug of the caller; a file that ends early raises Error.
   virtual void read(std::size_t count, std::byte* out) = 0;
+
+  // Where the vectors stand in the content of the file; none where they must be read to be had.
+  virtual std::optional<Placement> placement() const { return std::nullopt; }
 
  protected:
   Shape shape_;

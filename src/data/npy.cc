@@ -147,6 +147,11 @@ class NpyReader final : public VectorReader {
     if (header_.big_endian) swap_bytes(size_of(shape_.element), count * shape_.dimension, out);
   }
 
+  std::optional<Placement> placement() const override {
+    if (file_ || header_.big_endian) return std::nullopt;
+    return Placement{header_.data_offset, shape_.bytes_per_vector()};
+  }
+
  private:
   Header header_;
   std::optional<InputFile> file_;       // Fortran order: read column by column

@@ -44,6 +44,8 @@ class XvecsReader final : public VectorReader {
     }
   }
 
+  std::optional<Placement> placement() const override { return Placement{sizeof(std::int32_t), record_.size()}; }
+
  private:
   // Through a buffer: a system call for each vector would cost more than the vector.
   void take(std::span<std::byte> out) {

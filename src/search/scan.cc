@@ -1,106 +1,133 @@
-#include <algorithm>
+#include "search/scan.h"
 
-#include "base/error.h"
-#include "base/threads.h"
-#include "bdnn/search.h"
-#include "codes/hamming.h"
+#include <algorithm>
 
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kCodesPerPiece = 4096;  // their distances stay in the first-level cache
+constexpr std::size_t kBlockBytes = std::size_t{1} << 19;  // stays in the second-level cache while queries take turns
+constexpr std::size_t kQueriesPerUnit = 128;               // their counters stay there too
+constexpr std::size_t kLeastCodesPerPart = std::size_t{1} << 16;
 
-// The k nearest so far. A counter per distance tells the distance of the k-th, so no heap is kept: codes come in
-// ascending id, hence one that is only as near as the k-th comes too late.
-class NearestCollector {
- public:
-  NearestCollector(std::size_t k, std::size_t bits) : k_(k), worst_(bits), counts_(bits + 1) {}
+std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
-  void add(const std::uint16_t* distances, std::size_t n, std::uint64_t first_id) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (found_ >= k_ && distances[i] >= worst_) continue;
-      candidates_.push_back({first_id + i, distances[i]});
-      ++counts_[distances[i]];
-      ++found_;
-      while (found_ - counts_[worst_] >= k_) found_ -= counts_[worst_--];
+// The work in units of some queries times a part of the codes.
+struct Scan {
+  const ScanSource& source;
+  const RowFilter& filter;
+  const Question& question;
+  const PreparedQueries& queries;
+  std::span<const std::uint32_t> which;
+  ScanScratch& scratch;
+  Collector* collectors;
+  std::size_t queries_per_unit = 1;
+  std::size_t parts = 1;
+  std::size_t tiles_per_part = 0;
+
+  std::size_t chunks() const { return divide_up(which.size(), queries_per_unit); }
+
+  // The collector of query `which[i]` for a part; the first part collects where the answer is wanted.
+  Collector& collector(std::size_t i, std::size_t part) const {
+    return part == 0 ? collectors[which[i]] : scratch.parts[(part - 1) * which.size() + i];
+  }
+
+  // Whether any row of the tile may be returned.
+  bool wanted(std::size_t tile) const {
+    const std::size_t codes = source.layout.codes_per_tile();  // 32 at least, so a tile is half a word or whole words
+    const std::size_t first = tile * codes;
+    const std::size_t end = std::min(first + codes, source.count);
+    if (codes == 32) return ((filter.word(first / 64) >> first % 64) & 0xffffffffU) != 0;
+    for (std::size_t word = first / 64; word * 64 < end; ++word) {
+      if (filter.word(word) != 0) return true;
     }
-    if (candidates_.size() > 4 * k_ + kCodesPerPiece) drop_stale();
+    return false;
   }
 
-  std::vector<Neighbour> take() {
-    drop_stale();
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; });
-    if (candidates_.size() > k_) candidates_.resize(k_);
-    return std::move(candidates_);
+  void tiles(ScanScratch::Worker& worker, const std::uint8_t* at, std::size_t first, std::size_t count) const {
+    const auto row = static_cast<std::uint32_t>(first * source.layout.codes_per_tile());
+    scan_tiles(source.layout, at, count, row, worker.tasks.data(), worker.tasks.size(), Collector::sink);
   }
 
- private:
-  void drop_stale() {
-    std::erase_if(candidates_, [&](const Neighbour& n) { return n.distance > worst_; });
-  }
-
-  std::size_t k_;
-  std::size_t worst_;      // the distance of the k-th nearest, once there are k
-  std::size_t found_ = 0;  // how many candidates are within worst_
-  std::vector<std::size_t> counts_;
-  std::vector<Neighbour> candidates_;
-};
-
-class RadiusCollector {
- public:
-  explicit RadiusCollector(std::size_t radius) : radius_(radius) {}
-
-  void add(const std::uint16_t* distances, std::size_t n, std::uint64_t first_id) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (distances[i] <= radius_) found_.push_back({first_id + i, distances[i]});
+  // Tiles [first, first + count) stand at `at`; those without a row that is wanted are passed over.
+  void block(ScanScratch::Worker& worker, const std::uint8_t* at, std::size_t first, std::size_t count) const {
+    if (!filter.restricts()) return tiles(worker, at, first, count);
+    const std::size_t bytes = source.layout.bytes_per_tile();
+    for (std::size_t from = 0; from < count;) {
+      if (!wanted(first + from)) {
+        ++from;
+        continue;
+      }
+      std::size_t to = from + 1;
+      while (to < count && wanted(first + to)) ++to;
+      tiles(worker, at + from * bytes, first + from, to - from);
+      from = to;
     }
   }
 
-  std::vector<Neighbour> take() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; });
-    return std::move(found_);
+  // Where tiles [first, first + count) stand, made on the way if they are not there.
+  const std::uint8_t* block_at(ScanScratch::Worker& worker, std::size_t first, std::size_t count) const {
+    const CodeLayout& layout = source.layout;
+    if (source.tiles != nullptr) return source.tiles + first * layout.bytes_per_tile();
+    const std::size_t row = first * layout.codes_per_tile();
+    const std::uint8_t* packed = source.packed + row * layout.bytes_per_code();
+    if (layout.is_packed() && row + count * layout.codes_per_tile() <= source.count) return packed;
+    const std::size_t rows = std::min(count * layout.codes_per_tile(), source.count - row);
+    if (worker.block.size() < layout.bytes(rows)) worker.block.resize(layout.bytes(rows));
+    interleave(layout, packed, rows, worker.block.data());
+    return worker.block.data();
   }
 
- private:
-  std::size_t radius_;
-  std::vector<Neighbour> found_;
+  void unit(std::size_t number, int worker_number) const {
+    const std::size_t part = number % parts;
+    const std::size_t first = number / parts * queries_per_unit;
+    const std::size_t end = std::min(first + queries_per_unit, which.size());
+    auto& worker = scratch.workers[static_cast<std::size_t>(worker_number)];
+    worker.tasks.clear();
+    for (std::size_t i = first; i < end; ++i) {
+      Collector& collector = this->collector(i, part);
+      collector.start(question, source.layout.bits, Arrival::ascending, filter);
+      worker.tasks.push_back({queries[which[i]], &collector, collector.below()});
+    }
+    const std::size_t all = source.layout.tiles(source.count);
+    const std::size_t last = std::min((part + 1) * tiles_per_part, all);
+    const std::size_t step = std::max<std::size_t>(kBlockBytes / source.layout.bytes_per_tile(), 1);
+    for (std::size_t tile = part * tiles_per_part; tile < last; tile += step) {
+      const std::size_t count = std::min(step, last - tile);
+      block(worker, block_at(worker, tile, count), tile, count);
+    }
+  }
 };
-
-template <class Collector>
-std::vector<Neighbour> scan(const Codes& database, const std::uint8_t* query, Collector collector) {
-  std::vector<std::uint16_t> distances(kCodesPerPiece);
-  const std::size_t bytes = database.bytes_per_code();
-  for (std::size_t i = 0; i < database.size(); i += kCodesPerPiece) {
-    const std::size_t n = std::min(kCodesPerPiece, database.size() - i);
-    hamming_distances(query, database.data() + i * bytes, bytes, n, distances.data());
-    collector.add(distances.data(), n, i);
-  }
-  return collector.take();
-}
 
 }  // namespace
 
-std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
-  if (database.bits() != queries.bits()) {
-    misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(),
-           database.bits());
+void scan(const ScanSource& source, const RowFilter& filter, const Question& question, const PreparedQueries& queries,
+          std::span<const std::uint32_t> which, Threads& threads, ScanScratch& scratch, Collector* collectors) {
+  if (which.empty()) return;
+  const auto team = static_cast<std::size_t>(threads.count());
+  Scan work{source, filter, question, queries, which, scratch, collectors};
+  work.queries_per_unit = std::clamp<std::size_t>(divide_up(which.size(), team), 1, kQueriesPerUnit);
+  // Codes are split where there are fewer units than would keep all threads busy to the end.
+  if (team > 1) {
+    const std::size_t most = std::max<std::size_t>(source.count / kLeastCodesPerPart, 1);
+    work.parts = std::clamp<std::size_t>(divide_up(2 * team, work.chunks()), 1, most);
   }
-  const std::string& a = database.origin().model;
-  const std::string& b = queries.origin().model;
-  if (!a.empty() && !b.empty() && a != b) {
-    misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
+  work.tiles_per_part = divide_up(source.layout.tiles(source.count), work.parts);
+  if (scratch.workers.size() < team) scratch.workers.resize(team);
+  const std::size_t more = (work.parts - 1) * which.size();
+  if (scratch.parts.size() < more) scratch.parts.resize(more);
+  const std::size_t units = work.chunks() * work.parts;
+  if (team == 1 || units == 1) {
+    for (std::size_t i = 0; i < units; ++i) work.unit(i, 0);
+  } else {
+    threads.for_each(units, [&work](std::size_t number, int worker) { work.unit(number, worker); });
   }
-  if (!options.radius && options.k == 0) misuse("0 neighbours were asked for; ask for at least 1");
-  std::vector<std::vector<Neighbour>> results(queries.size());
-  Threads threads(options.threads);
-  threads.for_each(queries.size(), [&](std::size_t i, int) {
-    const std::uint8_t* query = queries[i].data();
-    results[i] = options.radius ? scan(database, query, RadiusCollector(*options.radius))
-                                : scan(database, query, NearestCollector(options.k, database.bits()));
-  });
-  return results;
+  // Parts follow each other by row, so the answer of a later one is offered to the first.
+  for (std::size_t part = 1; part < work.parts; ++part) {
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const auto hits = work.collector(i, part).candidates();
+      work.collector(i, 0).take(hits.data(), hits.size());
+    }
+  }
 }
 
 }  // namespace bdnn

@@ -1,0 +1,74 @@
+// Built for the machine it runs on (-march=native), like eigen_native.cc.
+#include "bare_loops.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#if defined(__AVX512VPOPCNTDQ__)
+#include <immintrin.h>
+#endif
+
+namespace bdnn::bench {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 19;
+constexpr std::size_t kTogether = 4;
+
+#if defined(__AVX512VPOPCNTDQ__)
+std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
+  __m512i sums[kTogether];
+  __m512i queries[kTogether];
+  for (std::size_t q = 0; q < kTogether; ++q) {
+    sums[q] = _mm512_setzero_si512();
+    queries[q] = _mm512_set1_epi64(static_cast<long long>(words[q]));
+  }
+  for (std::size_t at = 0; at + 64 <= bytes; at += 64) {
+    const __m512i code = _mm512_loadu_si512(codes + at);
+    for (std::size_t q = 0; q < kTogether; ++q) {
+      sums[q] = _mm512_add_epi64(sums[q], _mm512_popcnt_epi64(_mm512_xor_si512(code, queries[q])));
+    }
+  }
+  std::uint64_t total = 0;
+  for (const auto& sum : sums) total += static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+  return total;
+}
+#else
+std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
+  std::uint64_t total = 0;
+  for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
+    std::uint64_t code;
+    std::memcpy(&code, codes + at, sizeof code);
+    for (std::size_t q = 0; q < kTogether; ++q) total += static_cast<std::uint64_t>(std::popcount(code ^ words[q]));
+  }
+  return total;
+}
+#endif
+
+}  // namespace
+
+std::uint64_t bare_popcounts(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words,
+                             std::size_t queries) {
+  std::uint64_t total = 0;
+  for (std::size_t at = 0; at < bytes; at += kBlock) {
+    const std::size_t size = std::min(kBlock, bytes - at);
+    for (std::size_t q = 0; q + kTogether <= queries; q += kTogether) {
+      total += popcounts_of_four(codes + at, size, words + q);
+    }
+  }
+  return total;
+}
+
+std::uint64_t bare_read(const std::uint8_t* codes, std::size_t bytes) {
+  std::uint64_t sums[8] = {};
+  for (std::size_t at = 0; at + 64 <= bytes; at += 64) {
+    std::uint64_t words[8];
+    std::memcpy(words, codes + at, sizeof words);
+    for (std::size_t i = 0; i < 8; ++i) sums[i] += words[i];
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace bdnn::bench

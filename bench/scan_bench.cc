@@ -1,0 +1,102 @@
+// The scan beside the bare loops that it cannot beat, and beside Faiss, on one thread: scan_bench [CODES QUERIES]...
+#include <faiss/IndexBinaryFlat.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "bare_loops.h"
+#include "bdnn/index.h"
+#include "codes/interleaved.h"
+#include "search/content.h"
+#include "search_data.h"
+#include "timing.h"
+
+namespace {
+
+using bdnn::Codes;
+using faiss_id = faiss::IndexBinary::idx_t;
+
+constexpr std::size_t kQueries = 100;
+constexpr std::size_t kFaissQueries = 4;
+std::uint64_t sink = 0;
+
+Codes first(const Codes& codes, std::size_t count) {
+  const std::size_t n = std::min(count, codes.size());
+  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + n * codes.bytes_per_code());
+  return {codes.bits(), n, std::move(bytes)};
+}
+
+void batches(const std::string& name, const Codes& database, const Codes& queries) {
+  const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::never});
+  const std::size_t bytes = bdnn::CodeLayout(database.bits()).bytes(database.size());
+  std::vector<std::uint64_t> words(queries.size() + 8);
+  std::memcpy(words.data(), queries.data(), std::min(words.size() * 8, queries.size() * queries.bytes_per_code()));
+  faiss::IndexBinaryFlat flat(static_cast<int>(database.bits()));
+  flat.add(static_cast<faiss_id>(database.size()), database.data());
+  std::vector<std::int32_t> distances(kFaissQueries * 100);
+  std::vector<faiss_id> ids(distances.size());
+  bdnn::Searcher searcher(1);
+  bdnn::Results results;
+  const auto ours = [&](std::size_t k) {
+    return [&, k] { searcher.search(index, queries, {.k = k, .plan = bdnn::Plan::scan}, results); };
+  };
+  const auto faiss_search = [&](faiss_id k) {
+    return [&, k] { flat.search(kFaissQueries, queries.data(), k, distances.data(), ids.data()); };
+  };
+  const std::uint8_t* tiles = index.content().segments.front().codes.tiles;  // the bare loop reads the same bytes
+  const auto times = bdnn::bench::best_times(
+      7, {[&] { sink += bdnn::bench::bare_popcounts(tiles, bytes, words.data(), queries.size()); }, ours(10), ours(100),
+          faiss_search(10), faiss_search(100)});
+  const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
+  const double few = static_cast<double>(queries.size()) / kFaissQueries;
+  fmt::print("{:10} {:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:8.3f} ({:.0f})  {:8.3f} ({:.0f})\n", name,
+             database.bits(), rate / times[0], rate / times[1], times[1] / times[0], rate / times[2],
+             times[2] / times[0], rate / few / times[3], few * times[3] / times[1], rate / few / times[4],
+             few * times[4] / times[2]);
+}
+
+void single(std::size_t bits, std::size_t bytes) {
+  const std::size_t count = bytes / (bits / 8);
+  const Codes database = bdnn::bench::random_codes(bits, count, 1);
+  const Codes query = bdnn::bench::random_codes(bits, 1, 2);
+  const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::never});
+  faiss::IndexBinaryFlat flat(static_cast<int>(bits));
+  flat.add(static_cast<faiss_id>(count), database.data());
+  const std::uint8_t* tiles = index.content().segments.front().codes.tiles;
+  std::vector<std::int32_t> distances(10);
+  std::vector<faiss_id> ids(10);
+  bdnn::Searcher one(1);
+  bdnn::Searcher two(2);
+  bdnn::Results results;
+  const auto times = bdnn::bench::best_times(
+      5, {[&] { sink += bdnn::bench::bare_read(tiles, bytes); }, [&] { one.search(index, query, {.k = 10}, results); },
+          [&] { two.search(index, query, {.k = 10}, results); },
+          [&] { flat.search(1, query.data(), 10, distances.data(), ids.data()); }});
+  const double gigabytes = static_cast<double>(bytes) / 1e9;
+  fmt::print("{:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:6.2f} ({:.1f})\n", bits, gigabytes / times[0],
+             gigabytes / times[1], times[1] / times[0], gigabytes / times[2], times[2] / times[0], gigabytes / times[3],
+             times[3] / times[1]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  omp_set_num_threads(1);
+  fmt::print("{} queries at once, billions of codes per second on one thread\n", kQueries);
+  fmt::print("in brackets: our time over the bare popcount loop's; Faiss's time over ours\n");
+  fmt::print("                     bare  ours, k = 10   ours, k = 100  Faiss, k = 10      Faiss, k = 100\n");
+  constexpr std::size_t kCodes = 1'000'000;
+  for (const std::size_t bits : {32, 64, 128, 256}) {
+    batches("random", bdnn::bench::random_codes(bits, kCodes, 1), bdnn::bench::random_codes(bits, kQueries, 2));
+    batches("clustered", bdnn::bench::clustered_codes(bits, kCodes, 20'000, 0.05, 1, 2),
+            bdnn::bench::clustered_codes(bits, kQueries, 20'000, 0.05, 1, 3));
+  }
+  for (int i = 1; i + 1 < argc; i += 2) {
+    batches("learned", bdnn::load_codes(argv[i]), first(bdnn::load_codes(argv[i + 1]), kQueries));
+  }
+  constexpr std::size_t kBytes = std::size_t{1} << 29;
+  fmt::print(
+      "\none query in 512 MB of codes, GB/s; in brackets: our time over the bare read's; Faiss's time over ours\n");
+  fmt::print("            read  ours, 1 thread  2 threads     Faiss\n");
+  for (const std::size_t bits : {32, 64, 128, 256}) single(bits, kBytes);
+  fmt::print("({})\n", sink % 10);
+}

@@ -1,0 +1,63 @@
+#include "base/locked_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace bdnn {
+
+LockedFile::LockedFile(const std::string& path) : path_(path) {
+  while (true) {
+    fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd_ < 0) failure("{}: cannot open for writing: {}", path, std::strerror(errno));
+    while (::flock(fd_, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      const std::string why = std::strerror(errno);
+      ::close(fd_);
+      failure("{}: cannot lock: {}", path, why);
+    }
+    struct stat here {};
+    struct stat there {};
+    const bool known = ::fstat(fd_, &here) == 0 && ::stat(path.c_str(), &there) == 0;
+    if (known && here.st_ino == there.st_ino && here.st_dev == there.st_dev) return;
+    ::close(fd_);
+    if (!known) failure("{}: was taken away", path);
+  }
+}
+
+LockedFile::~LockedFile() { ::close(fd_); }
+
+std::uint64_t LockedFile::size() const {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) failure("{}: cannot read: {}", path_, std::strerror(errno));
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+void LockedFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      failure("{}: cannot write: {}", path_, std::strerror(errno));
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+void LockedFile::sync() {
+  if (::fdatasync(fd_) != 0) failure("{}: cannot write: {}", path_, std::strerror(errno));
+}
+
+void LockedFile::cut(std::uint64_t size) noexcept {
+  // Where this fails, the next writer writes over it.
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) return;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,145 @@
+#include "bdnn/index.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/codes_input.h"
+#include "cli/command.h"
+#include "cli/keys_input.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  std::string index;
+  std::string data;
+  std::string model;
+  std::string tables = "automatic";
+  KeyArguments keys;
+  std::vector<std::uint64_t> some_ids;
+  std::vector<std::string> some_names;
+  bool verify = false;
+  bool json = false;
+  int threads = 0;
+};
+
+IndexOptions options_of(const Arguments& arguments) {
+  IndexOptions options;
+  options.threads = arguments.threads;
+  options.tables = arguments.tables == "always"  ? IndexOptions::Tables::always
+                   : arguments.tables == "never" ? IndexOptions::Tables::never
+                                                 : IndexOptions::Tables::automatic;
+  return options;
+}
+
+Codes codes_of(const Arguments& arguments) {
+  std::optional<Model> model;
+  if (!arguments.model.empty()) model = load_model(arguments.model);
+  return codes_from(arguments.data, model, arguments.threads);
+}
+
+// The state of an index, after a change of it.
+void report(const Arguments& arguments, const std::string& done, double seconds) {
+  const IndexInfo info = Index::open(arguments.index).info();
+  if (arguments.json) {
+    print_json({{"index", arguments.index},
+                {"codes", info.size},
+                {"bits", info.bits},
+                {"keys", info.names ? "names" : "ids"},
+                {"removed", info.removed},
+                {"segments", info.segments},
+                {"tables", info.tables},
+                {"duplicates", info.duplicates},
+                {"bytes", info.bytes},
+                {"unused_bytes", info.unused},
+                {"method", info.origin.method},
+                {"model", info.origin.model},
+                {"seconds", seconds},
+                {"peak_memory_bytes", peak_memory()}});
+    return;
+  }
+  fmt::print("{}: {}{} codes of {} bits under {}, {} segments, {} tables, {} bytes", printable(arguments.index), done,
+             with_commas(info.size), info.bits, info.names ? "names" : "ids", info.segments, info.tables,
+             with_commas(info.bytes));
+  if (info.unused > 0)
+    fmt::print(" ({} unused, {} codes removed)", with_commas(info.unused), with_commas(info.removed));
+  fmt::print("; {:.0f}% have an equal; {:.3f} s, {} MB at most\n", 100 * info.duplicates, seconds,
+             peak_memory() / 1'000'000);
+}
+
+void add_index_option(CLI::App* verb, Arguments& arguments) {
+  verb->add_option("--index", arguments.index, "The index file")->required();
+  add_json_option(verb, arguments.json);
+}
+
+void add_codes_options(CLI::App* verb, Arguments& arguments) {
+  verb->add_option("--data", arguments.data, "Codes, or vectors to be encoded")->required();
+  verb->add_option("--model", arguments.model, "Encodes what is not codes yet");
+  add_key_options(verb, arguments.keys, "these codes");
+}
+
+void add_build_options(CLI::App* verb, Arguments& arguments) {
+  verb->add_option("--tables", arguments.tables,
+                   "Tables that lead to near codes: automatic (where they are expected to pay), always or never")
+      ->check(CLI::IsMember({"automatic", "always", "never"}))
+      ->capture_default_str();
+  add_threads_option(verb, arguments.threads);
+}
+
+void remove_verb(const Arguments& arguments) {
+  IndexKeys keys = keys_from(arguments.keys);
+  keys.ids.insert(keys.ids.end(), arguments.some_ids.begin(), arguments.some_ids.end());
+  keys.names.insert(keys.names.end(), arguments.some_names.begin(), arguments.some_names.end());
+  if (keys.ids.empty() && keys.names.empty())
+    misuse("nothing to remove was named; give --id, --name, --ids or --names");
+  remove_from_index(arguments.index, keys);
+}
+
+}  // namespace
+
+void add_index(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* index = add_verb(app, "index", "Keep codes in a file that is searched at once, added to and removed from",
+                             "  bdnn index build --index db.index --data base.codes\n"
+                             "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
+                             "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
+                             "  bdnn index remove --index db.index --id 17 --id 21\n"
+                             "  bdnn index compact --index db.index\n"
+                             "  bdnn index info --index db.index --verify\n"
+                             "  bdnn search --index db.index --queries q.codes -k 10\n\n"
+                             "Changes are durable when the command returns, and all or nothing whatever ends it.");
+  index->require_subcommand(1);
+  const auto verb = [&](const std::string& name, const std::string& summary, const std::string& done, auto work) {
+    CLI::App* sub = index->add_subcommand(name, summary);
+    add_index_option(sub, *arguments);
+    sub->callback([arguments, done, work] {
+      const Stopwatch watch;
+      work(*arguments);
+      report(*arguments, done, watch.seconds());
+    });
+    return sub;
+  };
+  CLI::App* build = verb("build", "Make an index of codes", "built: ", [](const Arguments& a) {
+    build_index(a.index, codes_of(a), keys_from(a.keys), options_of(a));
+  });
+  add_codes_options(build, *arguments);
+  add_build_options(build, *arguments);
+  CLI::App* add =
+      verb("add", "Add codes; without keys, ids count on from the last one", "now ",
+           [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
+  add_codes_options(add, *arguments);
+  add_build_options(add, *arguments);
+  CLI::App* remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);
+  add_key_options(remove, arguments->keys, "what to remove");
+  remove->add_option("--id", arguments->some_ids, "An id to remove; may be given again")->check(whole_number());
+  remove->add_option("--name", arguments->some_names, "A name to remove; may be given again");
+  CLI::App* compact = verb("compact", "Give back the room of what was removed, and make one segment of all", "now ",
+                           [](const Arguments& a) { compact_index(a.index, options_of(a)); });
+  add_build_options(compact, *arguments);
+  CLI::App* info = verb("info", "What an index holds", "", [](const Arguments& a) {
+    if (a.verify) verify_index(a.index);
+  });
+  info->add_flag("--verify", arguments->verify, "Read it whole and compare all checksums");
+}
+
+}  // namespace bdnn::cli

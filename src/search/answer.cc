@@ -1,0 +1,147 @@
+#include "search/answer.h"
+
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "search/content.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::size_t kQueriesTogether = 1024;  // bounds the memory for what is found
+
+double share_of(const RowFilter& filter) {
+  if (!filter.restricts() || filter.rows == 0) return 1;
+  // A sample of words is enough for the planner.
+  const std::size_t words = (filter.rows + 63) / 64;
+  const std::size_t step = std::max<std::size_t>(words / 1024, 1);
+  double bits = 0;
+  double looked = 0;
+  for (std::size_t word = 0; word < words; word += step) {
+    bits += std::popcount(filter.word(word));
+    looked += 64;
+  }
+  return bits / looked;
+}
+
+}  // namespace
+
+void check_plan(std::size_t bits, Plan plan) {
+  if (plan == Plan::mih && bits <= kMostBucketBits) {
+    misuse("multi-index hashing is for codes of more than {} bits, these have {}; use the plan 'bucket'",
+           kMostBucketBits, bits);
+  }
+  if (plan == Plan::bucket && bits > kMostBucketBits) {
+    misuse("bucket lookup is for codes of at most {} bits, these have {}; use the plan 'mih'", kMostBucketBits, bits);
+  }
+}
+
+void check_question(std::size_t bits, const CodesOrigin& origin, const Codes& queries, const SearchOptions& options) {
+  if (bits != queries.bits()) {
+    misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(), bits);
+  }
+  const std::string& a = origin.model;
+  const std::string& b = queries.origin().model;
+  if (!a.empty() && !b.empty() && a != b) {
+    misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
+  }
+  if (!options.radius && options.k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  check_plan(bits, options.plan);
+}
+
+void Answerer::look_up(std::size_t query, int worker) {
+  Collector& collector = collectors_[query];
+  const Segment& segment = *lookups_.segment;
+  collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter);
+  unfinished_[query] = search_tables(segment.tables, queries_[query], lookups_.budget,
+                                     table_scratch_[static_cast<std::size_t>(worker)], collector)
+                           ? 0
+                           : 1;
+}
+
+void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, const Workload& workload, Plan plan) {
+  const Estimate expected = estimate(segment, workload, plan);
+  if (expected.plan == Plan::scan || segment.tables.tables.empty()) {
+    scan(segment.codes, filter, workload.question, queries_, all_, threads_, scan_scratch_, collectors_.data());
+    return;
+  }
+  table_scratch_.resize(static_cast<std::size_t>(threads_.count()));
+  lookups_ = {&segment, &filter, &workload.question, expected.table_budget};
+  constexpr std::size_t kPerTurn = 8;
+  const std::size_t turns = (queries_.size() + kPerTurn - 1) / kPerTurn;
+  const auto turn = [this](std::size_t number, int worker) {
+    const std::size_t end = std::min((number + 1) * kPerTurn, queries_.size());
+    for (std::size_t q = number * kPerTurn; q < end; ++q) look_up(q, worker);
+  };
+  if (turns == 1) {
+    turn(0, 0);
+  } else {
+    threads_.for_each(turns, turn);
+  }
+  left_.clear();
+  for (std::size_t q = 0; q < queries_.size(); ++q) {
+    if (unfinished_[q] != 0) left_.push_back(static_cast<std::uint32_t>(q));
+  }
+  scan(segment.codes, filter, workload.question, queries_, left_, threads_, scan_scratch_, collectors_.data());
+}
+
+void Answerer::emit(std::span<const Segment> segments, std::size_t segment) {
+  const KeyView& keys = segments[segment].keys;
+  for (std::size_t q = 0; q < queries_.size(); ++q) {
+    for (const Hit& hit : collectors_[q].finish()) {
+      const std::uint64_t id = keys.names() ? row_handle(segment, hit.row) : keys.id(hit.row);
+      found_[q].push_back({{id, hit.distance}, keys.names() ? keys.name(hit.row) : std::string_view()});
+    }
+  }
+}
+
+void Answerer::merge(std::size_t k, Results& results) {
+  for (std::size_t q = 0; q < queries_.size(); ++q) {
+    auto& found = found_[q];
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      if (a.neighbour.distance != b.neighbour.distance) return a.neighbour.distance < b.neighbour.distance;
+      return a.name != b.name ? a.name < b.name : a.neighbour.id < b.neighbour.id;
+    });
+    row_.clear();
+    for (std::size_t i = 0; i < std::min(k, found.size()); ++i) row_.push_back(found[i].neighbour);
+    results.append(row_);
+    found.clear();
+  }
+}
+
+void Answerer::answer(std::span<const Segment> segments, const Codes& queries, const SearchOptions& options,
+                      const Filter* filter, Results& results) {
+  const Question question{options.k, options.radius};
+  const std::size_t k = options.radius ? std::numeric_limits<std::size_t>::max() : options.k;
+  for (std::size_t first = 0; first < queries.size(); first += kQueriesTogether) {
+    const std::size_t count = std::min(kQueriesTogether, queries.size() - first);
+    queries_.assign(queries, first, count);
+    if (collectors_.size() < count) collectors_.resize(count);
+    if (unfinished_.size() < count) unfinished_.resize(count);
+    if (segments.size() != 1 && found_.size() < count) found_.resize(count);
+    all_.resize(count);
+    std::iota(all_.begin(), all_.end(), 0U);
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      const Segment& segment = segments[s];
+      const RowFilter rows{segment.size(), segment.live, filter == nullptr ? nullptr : filter->rows(s)};
+      answer_segment(segment, rows, {question, count, threads_.count(), share_of(rows)}, options.plan);
+      if (segments.size() != 1) emit(segments, s);
+    }
+    if (segments.size() != 1) {
+      merge(k, results);
+      continue;
+    }
+    const KeyView& keys = segments.front().keys;
+    for (std::size_t q = 0; q < count; ++q) {
+      row_.clear();
+      for (const Hit& hit : collectors_[q].finish()) {
+        row_.push_back({keys.names() ? row_handle(0, hit.row) : keys.id(hit.row), hit.distance});
+      }
+      results.append(row_);
+    }
+  }
+}
+
+}  // namespace bdnn

@@ -1,0 +1,86 @@
+// The layout of an index file; docs/formats.md describes it.
+//
+// Two superblocks, then sections one after the other: codes, keys, tables, and a catalog that says where they stand. A
+// change appends sections and a new catalog, and then writes the superblock that is not in use, which makes the change
+// happen. What a superblock leads to is never written again, so those who read are not disturbed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "search/content.h"
+
+namespace bdnn {
+
+inline constexpr std::uint64_t kSuperblockSpace = 4096;  // each of the two
+inline constexpr std::uint64_t kFirstSection = 2 * kSuperblockSpace;
+inline constexpr std::uint64_t kSectionAlignment = 64;
+
+// A section of the file.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+struct TableRecord {
+  Substring substring;
+  Extent occupied;
+  Extent starts;
+  Extent rows;
+  std::optional<Extent> planes;
+};
+
+struct SegmentRecord {
+  std::uint64_t count = 0;
+  std::uint64_t live_count = 0;
+  Extent codes;
+  std::optional<Extent> live;  // none: all are
+  std::uint64_t first_id = 0;  // where there are neither ids nor names
+  std::optional<Extent> ids;
+  std::optional<Extent> name_starts;
+  std::optional<Extent> text;
+  std::vector<TableRecord> tables;
+  Statistics statistics;
+};
+
+struct Catalog {
+  std::size_t bits = 0;
+  bool names = false;
+  std::uint64_t next_id = 0;
+  CodesOrigin origin;
+  std::vector<SegmentRecord> segments;
+};
+
+// Every section that a segment uses.
+std::vector<Extent> extents_of(const SegmentRecord& segment);
+
+// The state of a file: a catalog, and where it stands.
+struct IndexState {
+  std::uint64_t sequence = 0;
+  Extent catalog_extent;
+  std::uint64_t end = 0;  // of all sections
+  Catalog catalog;
+};
+
+bool is_index_file(const std::string& path);
+
+// The latest state, verified to lie within the file. Damage, and a version that is not known, raise Error.
+IndexState read_state(const InputFile& file);
+
+// The superblock that makes the state current, and where to write it.
+struct SuperblockWrite {
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;
+};
+SuperblockWrite superblock_for(const IndexState& state);
+
+// Maps the file, and verifies the state as far as the structure goes.
+std::shared_ptr<const Index::Content> map_content(const InputFile& file, const IndexState& state);
+
+// The same in memory of its own, in large pages where the system gives them: tables are looked at here and there.
+std::shared_ptr<const Index::Content> load_content(const InputFile& file, const IndexState& state);
+
+}  // namespace bdnn

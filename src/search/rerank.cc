@@ -1,0 +1,110 @@
+#include "bdnn/rerank.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "data/mapped_vectors.h"
+
+namespace bdnn {
+namespace {
+
+// Sums in eight places, in the same order on every machine.
+template <class T>
+double square_distance(const std::byte* vector, const float* query, std::size_t dimension) {
+  constexpr std::size_t kPlaces = 8;
+  std::array<double, kPlaces> sums{};
+  std::array<T, kPlaces> values;
+  const auto add = [&](std::size_t at, std::size_t count) {
+    std::memcpy(values.data(), vector + at * sizeof(T), count * sizeof(T));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double difference = static_cast<double>(values[i]) - static_cast<double>(query[at + i]);
+      sums[i] += difference * difference;
+    }
+  };
+  std::size_t at = 0;
+  for (; at + kPlaces <= dimension; at += kPlaces) add(at, kPlaces);
+  if (at < dimension) add(at, dimension - at);
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+}  // namespace
+
+struct VectorRanking::State {
+  MappedVectors vectors;
+  std::vector<float> queries;
+  std::size_t query_count = 0;
+};
+
+VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
+    : state_(new State{MappedVectors(path), {}, queries.size()}) {
+  const Shape& shape = state_->vectors.shape();
+  if (shape.element != Element::f32 && shape.element != Element::u8) {
+    misuse("{}: holds {} values; vectors to rank by are f32 or u8 ('bdnn convert --element' changes them)", path,
+           name_of(shape.element));
+  }
+  if (shape.dimension != queries.dimension()) {
+    misuse("{}: has vectors of dimension {}, the queries have {}", path, shape.dimension, queries.dimension());
+  }
+  state_->queries.resize(queries.size() * queries.dimension());
+  const float* values = queries.floats(0, queries.size(), state_->queries.data());
+  if (values != state_->queries.data() && !state_->queries.empty()) {
+    std::memcpy(state_->queries.data(), values, state_->queries.size() * sizeof(float));
+  }
+}
+
+VectorRanking::~VectorRanking() = default;
+
+void VectorRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
+  const MappedVectors& vectors = state_->vectors;
+  const Shape& shape = vectors.shape();
+  if (query >= state_->query_count) misuse("query {} is to be ranked, but there are {}", query, state_->query_count);
+  const float* own = state_->queries.data() + query * shape.dimension;
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t i = 0; i < shortlist.size(); ++i) {
+    const std::uint64_t id = shortlist[i].id;
+    if (id >= shape.count) misuse("{}: has {} vectors, none for id {}", vectors.path(), shape.count, id);
+    if (i + kAhead < shortlist.size() && shortlist[i + kAhead].id < shape.count) {
+      const std::byte* next = vectors[shortlist[i + kAhead].id];
+      for (std::size_t at = 0; at < shape.bytes_per_vector(); at += 64) __builtin_prefetch(next + at);
+    }
+    scores[i] = shape.element == Element::f32 ? square_distance<float>(vectors[id], own, shape.dimension)
+                                              : square_distance<std::uint8_t>(vectors[id], own, shape.dimension);
+  }
+}
+
+void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, int thread_count,
+            RankedResults& results) {
+  if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  std::size_t total = 0;
+  results.ends_.resize(shortlists.size());
+  for (std::size_t q = 0; q < shortlists.size(); ++q) results.ends_[q] = total += std::min(k, shortlists[q].size());
+  results.ranked_.resize(total);
+  Threads threads(thread_count);
+  struct Buffers {
+    std::vector<double> scores;
+    std::vector<Ranked> ranked;
+  };
+  std::vector<Buffers> buffers(static_cast<std::size_t>(threads.count()));
+  threads.for_each(shortlists.size(), [&](std::size_t q, int worker) {
+    auto& [scores, ranked] = buffers[static_cast<std::size_t>(worker)];
+    const auto shortlist = shortlists[q];
+    scores.resize(shortlist.size());
+    ranking.score(q, shortlist, scores.data());
+    ranked.clear();
+    for (std::size_t i = 0; i < shortlist.size(); ++i) {
+      ranked.push_back({shortlist[i].id, scores[i], shortlist[i].distance});
+    }
+    const std::size_t keep = std::min(k, ranked.size());
+    std::partial_sort(
+        ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(keep), ranked.end(),
+        [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
+    std::copy_n(ranked.begin(), keep, results.ranked_.begin() + static_cast<std::ptrdiff_t>(results.ends_[q] - keep));
+  });
+}
+
+}  // namespace bdnn

@@ -1,0 +1,92 @@
+// search() of codes as they stand: a database of one segment that lives as long as the call.
+#include "bdnn/search.h"
+
+#include "base/error.h"
+#include "search/answer.h"
+#include "search/content.h"
+
+namespace bdnn {
+namespace {
+
+constexpr double kWorthIt = 4;  // times what making tables costs
+
+ScanSource source_of(const Codes& codes) { return {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()}; }
+
+// Tables, for this one call: where they are asked for, or where so many queries come that they may pay for themselves.
+bool want_tables(const ScanSource& codes, std::size_t queries, const SearchOptions& options) {
+  if (options.plan != Plan::automatic) return options.plan != Plan::scan;
+  const double scan = scan_cost(codes, queries) * static_cast<double>(queries);
+  return scan > kWorthIt * build_cost(codes);
+}
+
+}  // namespace
+
+std::string_view name_of(Plan plan) {
+  switch (plan) {
+    case Plan::automatic: return "automatic";
+    case Plan::scan: return "scan";
+    case Plan::mih: return "mih";
+    case Plan::bucket: return "bucket";
+  }
+  return "unknown";
+}
+
+Plan plan_by_name(const std::string& name) {
+  for (const Plan plan : {Plan::automatic, Plan::scan, Plan::mih, Plan::bucket}) {
+    if (name == name_of(plan)) return plan;
+  }
+  misuse("'{}' is no plan of search; there are automatic, scan, mih and bucket", name);
+}
+
+PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOptions& options) {
+  check_plan(database.bits(), options.plan);
+  Segment segment;
+  segment.codes = source_of(database);
+  const Workload workload{{options.k, options.radius}, queries, Threads(options.threads).count(), 1};
+  PlanEstimate expected;
+  expected.scan_microseconds = estimate(segment, workload, Plan::scan).scan / 1000;
+  expected.text = fmt::format("{} codes of {} bits as they stand: ", database.size(), database.bits());
+  if (!want_tables(segment.codes, queries, options)) {
+    expected.microseconds = expected.scan_microseconds;
+    expected.text += fmt::format("scan; expected per query: {:.3g} us\n", expected.microseconds);
+    return expected;
+  }
+  // What tables are worth shows when they are made.
+  expected.plan = database.bits() <= kMostBucketBits ? Plan::bucket : Plan::mih;
+  expected.table_microseconds =
+      build_cost(segment.codes) / 1000 / static_cast<double>(std::max<std::size_t>(queries, 1));
+  expected.microseconds = expected.table_microseconds;
+  expected.text += fmt::format(
+      "tables are made for these queries, and used where they pay; making them: {:.3g} us per query, a scan: {:.3g} "
+      "us\n",
+      expected.table_microseconds, expected.scan_microseconds);
+  return expected;
+}
+
+std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
+  check_question(database.bits(), database.origin(), queries, options);
+  Answerer answerer(options.threads);
+  Segment segment;
+  segment.codes = source_of(database);
+  segment.keys.count = database.size();
+  std::vector<BuiltTable> built;
+  if (want_tables(segment.codes, queries.size(), options)) {
+    Threads threads(options.threads);
+    segment.tables = {database.bits(), database.size(), {}};
+    const std::size_t count = substring_count(database.bits(), database.size());
+    for (std::size_t j = 0; j < count; ++j) {
+      built.push_back(count_buckets(database, substring_of(database.bits(), j, count)));
+      fill_table(database, threads, built.back());
+      segment.tables.tables.push_back(view_of(built.back()));
+    }
+    segment.statistics = measure(segment, threads);
+  }
+  Results results;
+  answerer.answer({&segment, 1}, queries, options, nullptr, results);
+  std::vector<std::vector<Neighbour>> lists;
+  lists.reserve(results.size());
+  for (std::size_t q = 0; q < results.size(); ++q) lists.emplace_back(results[q].begin(), results[q].end());
+  return lists;
+}
+
+}  // namespace bdnn

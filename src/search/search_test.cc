@@ -1,0 +1,73 @@
+#include "bdnn/search.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "expect_error.h"
+#include "search/search_testing.h"
+
+namespace bdnn {
+namespace {
+
+using testing::clustered_codes;
+using testing::naive_answer;
+using testing::naive_order;
+
+RC_GTEST_PROP(SearchProperty, EqualsASortOfAllDistances, ()) {
+  const auto bits = static_cast<std::size_t>(*rc::gen::inRange(1, 140));
+  const auto count = static_cast<std::size_t>(*rc::gen::inRange(1, 6000));
+  const auto k = static_cast<std::size_t>(*rc::gen::inRange(1, 200));
+  const auto radius = static_cast<std::size_t>(*rc::gen::inRange<int>(0, static_cast<int>(bits) + 2));
+  const Codes database = clustered_codes(bits, count, 0.125, 1);
+  const Codes queries = clustered_codes(bits, 6, 0.125, 2);  // four that share loads, and two that do not
+  const SearchOptions nearest{.k = k, .threads = 2};
+  const SearchOptions within{.radius = radius, .threads = 1};
+  const auto nearest_found = search(database, queries, nearest);
+  const auto within_found = search(database, queries, within);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    const auto order = naive_order(database, queries[q]);
+    RC_ASSERT(nearest_found[q] == naive_answer(order, nearest));
+    RC_ASSERT(within_found[q] == naive_answer(order, within));
+  }
+}
+
+// So many codes that they are split over threads and blocks, and so many queries that tables may pay.
+TEST(Search, PlansAndThreadsChangeNothing) {
+  for (const std::size_t bits : {12, 16, 24, 32, 64, 100}) {
+    const Codes database = clustered_codes(bits, 300'000, 0.2, bits);
+    for (const std::size_t count : {1, 3, 40}) {
+      const Codes queries = clustered_codes(bits, count, 0.2, bits + 1);
+      const auto expected = search(database, queries, {.k = 25, .threads = 1, .plan = Plan::scan});
+      for (const int threads : {1, 2, 3}) {
+        const Plan tables = bits <= 16 ? Plan::bucket : Plan::mih;
+        for (const Plan plan : {Plan::automatic, Plan::scan, tables}) {
+          EXPECT_EQ(search(database, queries, {.k = 25, .threads = threads, .plan = plan}), expected)
+              << bits << " bits, " << count << " queries, " << threads << " threads, " << name_of(plan);
+        }
+      }
+      EXPECT_EQ(expected.front(), naive_answer(naive_order(database, queries[0]), {.k = 25}));
+    }
+  }
+}
+
+TEST(Search, FewerThanKIsAShorterList) {
+  const Codes database = clustered_codes(16, 3, 0.125, 3);
+  EXPECT_EQ(search(database, database, {.k = 10}).front().size(), 3U);
+  EXPECT_TRUE(search(Codes(16, 0, std::vector<std::uint8_t>()), database, {.k = 10}).front().empty());
+}
+
+TEST(Search, WhatCannotBeComparedIsRefused) {
+  const Codes a = clustered_codes(16, 3, 0.125, 4);
+  const Codes b = clustered_codes(24, 3, 0.125, 4);
+  EXPECT_BDNN_ERROR(search(a, b), misuse, "the queries have 24 bits, the database has 16");
+  EXPECT_BDNN_ERROR(search(a, a, {.k = 0}), misuse, "ask for at least 1");
+  const Codes one(8, 1, std::vector<std::uint8_t>{1}, {"aaaa", "itq"});
+  const Codes two(8, 1, std::vector<std::uint8_t>{1}, {"bbbb", "itq"});
+  EXPECT_BDNN_ERROR(search(one, two), misuse, "encoded by model aaaa, the queries by bbbb");
+  EXPECT_BDNN_ERROR(search(a, a, {.plan = Plan::mih}), misuse, "use the plan 'bucket'");
+  EXPECT_BDNN_ERROR(search(b, b, {.plan = Plan::bucket}), misuse, "use the plan 'mih'");
+  EXPECT_BDNN_ERROR(plan_by_name("fast"), misuse, "there are automatic, scan, mih and bucket");
+}
+
+}  // namespace
+}  // namespace bdnn

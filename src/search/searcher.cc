@@ -1,0 +1,64 @@
+#include "base/error.h"
+#include "search/answer.h"
+#include "search/content.h"
+
+namespace bdnn {
+
+void Results::clear() {
+  neighbours_.clear();
+  ends_.clear();
+}
+
+void Results::append(std::span<const Neighbour> neighbours) {
+  neighbours_.insert(neighbours_.end(), neighbours.begin(), neighbours.end());
+  ends_.push_back(neighbours_.size());
+}
+
+struct Searcher::State {
+  explicit State(int threads) : answerer(threads) {}
+  Answerer answerer;
+};
+
+Searcher::Searcher(int threads) : state_(std::make_unique<State>(threads)) {}
+Searcher::~Searcher() = default;
+Searcher::Searcher(Searcher&&) noexcept = default;
+Searcher& Searcher::operator=(Searcher&&) noexcept = default;
+
+void Searcher::search(const Index& index, const Codes& queries, const SearchOptions& options, Results& results,
+                      const Filter* filter) {
+  const Index::Content& content = index.content();
+  check_question(content.info.bits, content.info.origin, queries, options);
+  if (filter != nullptr && !filter->fits(index)) misuse("the filter was made for another index; make one for this");
+  results.clear();
+  state_->answerer.answer(content.segments, queries, options, filter, results);
+}
+
+PlanEstimate Searcher::explain(const Index& index, std::size_t queries, const SearchOptions& options) const {
+  const Index::Content& content = index.content();
+  check_plan(content.info.bits, options.plan);
+  const Workload workload{{options.k, options.radius}, queries, state_->answerer.threads(), 1};
+  PlanEstimate total;
+  const Segment* largest = nullptr;
+  for (const Segment& segment : content.segments) {
+    const Estimate expected = estimate(segment, workload, options.plan);
+    const bool scans = expected.plan == Plan::scan || segment.tables.tables.empty();
+    total.scan_microseconds += expected.scan / 1000;
+    total.table_microseconds += expected.tables / 1000;
+    total.microseconds += (scans ? expected.scan : expected.tables) / 1000;
+    if (largest == nullptr || segment.size() > largest->size()) {
+      largest = &segment;
+      total.plan = scans ? Plan::scan : expected.plan;
+    }
+    const auto through_tables =
+        segment.tables.tables.empty()
+            ? std::string("it has no tables")
+            : fmt::format("through {} tables {:.3g} us", segment.tables.tables.size(), expected.tables / 1000);
+    total.text +=
+        fmt::format("{} codes of {} bits ({:.0f}% with an equal): {}; expected per query: scan {:.3g} us, {}\n",
+                    segment.size(), content.info.bits, 100 * segment.statistics.duplicates,
+                    name_of(scans ? Plan::scan : expected.plan), expected.scan / 1000, through_tables);
+  }
+  return total;
+}
+
+}  // namespace bdnn
