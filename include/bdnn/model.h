@@ -69,8 +69,8 @@ Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
 // The outputs of the hash function before the sign: vectors of bits() floats.
 Vectors outputs(const Model& model, const Vectors& vectors, int threads = 0);
 
-// The vectors that the model's decoder rebuilds from codes: dimension() floats each. A model without a decoder, or codes
-// of another model, raise Error.
+// The vectors that the model's decoder rebuilds from codes: dimension() floats each. A model without a decoder, or
+// codes of another model, raise Error.
 Vectors reconstruct(const Model& model, const Codes& codes, int threads = 0);
 
 // encode() from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not

@@ -40,6 +40,8 @@ ordered_json inspect_model(const std::string& path) {
           {"samples", model.record.samples},
           {"seed", model.record.seed},
           {"options", model.record.options},
+          {"outcome", model.record.outcome},
+          {"decoder", model.decoder.has_value()},
           {"program", model.record.program},
           {"fingerprint", fingerprint(model)}};
 }

@@ -91,11 +91,11 @@ void train_verb(Arguments& arguments) {
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint);
 
   if (arguments.json) {
-    const nlohmann::ordered_json result = {{"model", arguments.model},        {"fingerprint", fingerprint(model)},
-                                           {"method", model.record.method},   {"bits", model.bits()},
-                                           {"dimension", model.dimension()},  {"samples", model.record.samples},
-                                           {"options", model.record.options}, {"outcome", model.record.outcome},
-                                           {"load_seconds", load_seconds},    {"train_seconds", seconds},
+    const nlohmann::ordered_json result = {{"model", arguments.model},          {"fingerprint", fingerprint(model)},
+                                           {"method", model.record.method},     {"bits", model.bits()},
+                                           {"dimension", model.dimension()},    {"samples", model.record.samples},
+                                           {"options", model.record.options},   {"outcome", model.record.outcome},
+                                           {"load_seconds", load_seconds},      {"train_seconds", seconds},
                                            {"peak_memory_bytes", peak_memory()}};
     print_json(result);
     return;
@@ -111,12 +111,12 @@ void train_verb(Arguments& arguments) {
 
 void add_train(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb =
-      add_verb(app, "train", "Learn a hash function from vectors",
-               "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
-               "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
-               "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
-               "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
+  CLI::App* verb = add_verb(
+      app, "train", "Learn a hash function from vectors",
+      "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
+      "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
+      "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
+      "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
   verb->add_option("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them")
       ->capture_default_str();
   verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")

@@ -35,7 +35,7 @@ struct Protocol {
   };
   Split split;
   bool leave_one_out = false;  // the query itself is no answer
-  std::size_t pca = 0;         // vectors are reduced to so many principal components of the training set; 0: as they are
+  std::size_t pca = 0;  // vectors are reduced to so many principal components of the training set; 0: as they are
 
   bool labels_are_relevant = false;  // else the k nearest neighbours
   GroundTruthOptions neighbours;

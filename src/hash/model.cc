@@ -35,10 +35,10 @@ void validate(const Model& model) {
   const Layer& decoder = *model.decoder;
   if (decoder.inputs != model.bits() || decoder.outputs != model.dimension() ||
       decoder.weight.size() != decoder.inputs * decoder.outputs || decoder.bias.size() != decoder.outputs) {
-    misuse("the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits and vectors of "
-           "dimension {}",
-           decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(),
-           model.dimension());
+    misuse(
+        "the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits and vectors of "
+        "dimension {}",
+        decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(), model.dimension());
   }
 }
 

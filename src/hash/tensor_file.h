@@ -33,8 +33,7 @@ class TensorFileWriter {
   std::string finish();
 
  private:
-  void add(const std::string& name, const char* type, std::span<const std::byte> bytes,
-           std::vector<std::size_t> shape);
+  void add(const std::string& name, const char* type, std::span<const std::byte> bytes, std::vector<std::size_t> shape);
 
   nlohmann::json header_;
   std::string tensors_;
@@ -62,8 +61,8 @@ class TensorFileReader {
   void read_header();
   void check_version() const;
   void check_checksum() const;
-  std::span<const std::byte> tensor(const std::string& name, std::string_view type, std::size_t size,
-                                    std::size_t rank, std::vector<std::size_t>& shape) const;
+  std::span<const std::byte> tensor(const std::string& name, std::string_view type, std::size_t size, std::size_t rank,
+                                    std::vector<std::size_t>& shape) const;
 
   std::string_view bytes_;
   std::string name_;

@@ -8,10 +8,10 @@
 namespace bdnn {
 
 struct AdamOptions {
-  int epochs = 6;        // times that every sample is seen
-  int batch = 250;       // samples per step
-  double rate = 1e-2;    // of the first step; falls to zero along a cosine
-  double blend = 1;      // weight of a batch's sums over H in the running sums that stand for all samples
+  int epochs = 6;      // times that every sample is seen
+  int batch = 250;     // samples per step
+  double rate = 1e-2;  // of the first step; falls to zero along a cosine
+  double blend = 1;    // weight of a batch's sums over H in the running sums that stand for all samples
 };
 
 // Kingma and Ba's update, with their constants: moves the parameters against the gradient.

@@ -57,8 +57,7 @@ Moments moments_of(const Vectors& x, Threads& threads, Progress& progress) {
   return moments;
 }
 
-PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits,
-                                         Threads& threads) {
+PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
   Eigenpairs top = top_eigenpairs(moments.covariance, bits);
   // What lies this far below the largest variance may be rounding of the products in float: look closer.
   constexpr double kDoubtful = 1e-5;

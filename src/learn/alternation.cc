@@ -12,7 +12,8 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A seed for each iteration: what is drawn in one does not depend on those before, so a resumed training draws the same.
+// A seed for each iteration: what is drawn in one does not depend on those before, so a resumed training draws the
+// same.
 std::uint64_t iteration_seed(std::uint64_t seed, int iteration) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(iteration) + 1);
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -77,15 +78,10 @@ class Alternation {
       failure("training has diverged in iteration {}: the objective is {}; set a lower rate or scale the data",
               state.iteration, terms.total());
     }
-    Progress::Round round = {{"iteration", state.iteration},
-                             {"objective", terms.total()},
-                             {step_.similarity_name(), terms.similarity},
-                             {"weights", terms.weights},
-                             {"binary", terms.binary},
-                             {"independence", terms.independence},
-                             {"balance", terms.balance},
-                             {"flipped", flipped},
-                             {"differing", terms.differing}};
+    Progress::Round round = {
+        {"iteration", state.iteration}, {"objective", terms.total()}, {step_.similarity_name(), terms.similarity},
+        {"weights", terms.weights},     {"binary", terms.binary},     {"independence", terms.independence},
+        {"balance", terms.balance},     {"flipped", flipped},         {"differing", terms.differing}};
     std::optional<double> score;
     if (selection_.possible()) {
       const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);

@@ -15,10 +15,10 @@ struct Decoder {
 
 // The sums over samples that the best decoder of given codes is a function of.
 struct DecoderSums {
-  MatrixXd bb;  // B B^T
-  VectorXd b;   // B 1
-  MatrixXd bx;  // B X^T
-  VectorXd x;   // X 1
+  MatrixXd bb;         // B B^T
+  VectorXd b;          // B 1
+  MatrixXd bx;         // B X^T
+  VectorXd x;          // X 1
   double squares = 0;  // ||X||^2
   double samples = 0;
 

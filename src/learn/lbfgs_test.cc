@@ -24,8 +24,8 @@ double valley(const double* x, double* gradient, std::size_t n) {
 
 TEST(Lbfgs, FindsTheEndOfTheValley) {
   std::vector<double> x(20, -1.2);
-  const auto result = minimise_lbfgs(
-      x, [&](const double* at, double* g) { return valley(at, g, x.size()); }, {1000, 20, 1e-9, 0});
+  const auto result =
+      minimise_lbfgs(x, [&](const double* at, double* g) { return valley(at, g, x.size()); }, {1000, 20, 1e-9, 0});
   for (const double value : x) EXPECT_NEAR(value, 1, 1e-6);
   EXPECT_NEAR(result.value, 0, 1e-12);
   EXPECT_GE(result.evaluations, result.iterations);

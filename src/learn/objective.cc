@@ -174,19 +174,19 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
   };
 
   OutputSums total(bits, groups);
-  threads_.in_order(
-      (batch.size + piece - 1) / piece,
-      [&](std::size_t number, int worker) {
-        Worker& own = workers_[static_cast<std::size_t>(worker)];
-        own.sums = OutputSums(bits, groups);
-        own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
-        if (groups > 1) own.labelled_hh = own.hh;
-        const std::size_t end = std::min(batch.size, (number + 1) * piece);
-        for (std::size_t i = number * piece; i < end; i += tile) add_tile(own, i, std::min(tile, end - i));
-        own.sums.hh = own.hh.template cast<double>();
-        own.sums.labelled_hh = own.labelled_hh.template cast<double>();
-      },
-      [&](std::size_t, int worker) { total += workers_[static_cast<std::size_t>(worker)].sums; });
+  threads_.in_order((batch.size + piece - 1) / piece,
+                    [&](std::size_t number, int worker) {
+                      Worker& own = workers_[static_cast<std::size_t>(worker)];
+                      own.sums = OutputSums(bits, groups);
+                      own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
+                      if (groups > 1) own.labelled_hh = own.hh;
+                      const std::size_t end = std::min(batch.size, (number + 1) * piece);
+                      for (std::size_t i = number * piece; i < end; i += tile)
+                        add_tile(own, i, std::min(tile, end - i));
+                      own.sums.hh = own.hh.template cast<double>();
+                      own.sums.labelled_hh = own.labelled_hh.template cast<double>();
+                    },
+                    [&](std::size_t, int worker) { total += workers_[static_cast<std::size_t>(worker)].sums; });
   total.hh = MatrixXd(total.hh.selfadjointView<Eigen::Lower>());
   if (groups > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
   return total;
@@ -238,18 +238,18 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
   };
 
   std::fill_n(gradient, sizes_.parameters(), Sum{0});
-  threads_.in_order(
-      (batch.size + piece - 1) / piece,
-      [&](std::size_t number, int worker) {
-        Worker& own = workers_[static_cast<std::size_t>(worker)];
-        own.gradient.assign(sizes_.parameters(), T{0});
-        const std::size_t end = std::min(batch.size, (number + 1) * piece);
-        for (std::size_t i = number * piece; i < end; i += tile) add_tile(own, i, std::min(tile, end - i));
-      },
-      [&](std::size_t, int worker) {
-        const auto& partial = workers_[static_cast<std::size_t>(worker)].gradient;
-        for (std::size_t i = 0; i < partial.size(); ++i) gradient[i] += static_cast<Sum>(partial[i]);
-      });
+  threads_.in_order((batch.size + piece - 1) / piece,
+                    [&](std::size_t number, int worker) {
+                      Worker& own = workers_[static_cast<std::size_t>(worker)];
+                      own.gradient.assign(sizes_.parameters(), T{0});
+                      const std::size_t end = std::min(batch.size, (number + 1) * piece);
+                      for (std::size_t i = number * piece; i < end; i += tile)
+                        add_tile(own, i, std::min(tile, end - i));
+                    },
+                    [&](std::size_t, int worker) {
+                      const auto& partial = workers_[static_cast<std::size_t>(worker)].gradient;
+                      for (std::size_t i = 0; i < partial.size(); ++i) gradient[i] += static_cast<Sum>(partial[i]);
+                    });
 }
 
 template <class T>

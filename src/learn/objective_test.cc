@@ -97,8 +97,8 @@ TEST(Objective, TermsAreThePapersFormulas) {
   EXPECT_NEAR(terms.binary, 0.7 / (2 * m) * (h - target(made)).squaredNorm(), 1e-9);
   EXPECT_NEAR(terms.independence, 0.9 / 2 * (h * h.transpose() / m - MatrixXd::Identity(3, 3)).squaredNorm(), 1e-9);
   EXPECT_NEAR(terms.balance, 0.011 / (2 * m) * h.rowwise().sum().squaredNorm(), 1e-9);
-  EXPECT_NEAR(terms.differing,
-              static_cast<double>((h.array().sign() != target(made).array()).count()) / (3 * m), 1e-12);
+  EXPECT_NEAR(terms.differing, static_cast<double>((h.array().sign() != target(made).array()).count()) / (3 * m),
+              1e-12);
   EXPECT_EQ(terms.total(), terms.weights + terms.binary + terms.independence + terms.balance);
 }
 
@@ -128,10 +128,11 @@ RC_GTEST_PROP(Objective, GradientOfEveryTermAgreesWithFiniteDifferences, ()) {
   std::vector<std::size_t> units = {*rc::gen::inRange<std::size_t>(4, 9)};
   const auto depth = *rc::gen::inRange<std::size_t>(1, 5);
   for (std::size_t l = 0; l < depth; ++l) units.push_back(*rc::gen::inRange<std::size_t>(1, units.back() + 1));
-  const Case made = random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true);
+  const Case made =
+      random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true);
   const NoTerm none;
-  for (const Lambdas& lambdas : {Lambdas{0.3, 0, 0, 0}, Lambdas{0, 0.7, 0, 0}, Lambdas{0, 0, 0.9, 0},
-                                 Lambdas{0, 0, 0, 0.011}}) {
+  for (const Lambdas& lambdas :
+       {Lambdas{0.3, 0, 0, 0}, Lambdas{0, 0.7, 0, 0}, Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
     expect_gradient_is_right(made, lambdas, none);
   }
   expect_gradient_is_right(made, {}, PairwiseLabels(made.labels, units.back(), 0.8));
@@ -207,7 +208,8 @@ TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
   for (std::size_t i = 0; i < 500; ++i) order[i] = static_cast<std::uint32_t>((i * 7) % 500);
   const Batch<double> batch{500, order.data(), [&](std::size_t first, std::size_t count, std::vector<double>& scratch) {
                               scratch.resize(count * 6);
-                              for (std::size_t i = 0; i < count; ++i) set.load(order[first + i], 1, scratch.data() + i * 6);
+                              for (std::size_t i = 0; i < count; ++i)
+                                set.load(order[first + i], 1, scratch.data() + i * 6);
                               return scratch.data();
                             }};
   std::vector<double> gradient(made.parameters.size());

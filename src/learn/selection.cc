@@ -24,7 +24,8 @@ HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed) {
     ++chosen;
   }
   HeldOut rows;
-  for (std::size_t i = 0; i < samples; ++i) (held[i] ? rows.queries : rows.training).push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < samples; ++i)
+    (held[i] ? rows.queries : rows.training).push_back(static_cast<std::uint32_t>(i));
   return rows;
 }
 

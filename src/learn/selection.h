@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bdnn/vectors.h"
 #include "bdnn/progress.h"
+#include "bdnn/vectors.h"
 #include "evaluate/metrics.h"
 #include "learn/target_codes.h"
 

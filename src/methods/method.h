@@ -69,8 +69,8 @@ Method make_method(const MethodDefinition<Options>& definition) {
     return texts;
   };
   Method method;
-  method.info = {definition.name, definition.summary, definition.reference, {}, {}, definition.supervised,
-                 definition.resumable};
+  method.info = {definition.name,       definition.summary,  definition.reference, {}, {},
+                 definition.supervised, definition.resumable};
   const OptionValues defaults = printed(definition, Options());
   for (const auto& option : definition.options) {
     method.info.options.push_back({option.name, defaults.at(option.name), option.allowed, option.summary});

@@ -14,12 +14,7 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),
-      pca_method(),
-      pca_rr_method(),
-      itq_method(),
-      uh_bdnn_method(),
-      sh_bdnn_method(),
+      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
@@ -38,9 +33,9 @@ std::string identity_of(const TrainingTask& task, const TrainOptions& options, c
   Checksum data;
   data.add({task.x.data(), task.x.size() * task.x.shape().bytes_per_vector()});
   data.add(std::as_bytes(task.labels));
-  std::string identity = fmt::format("{}, {} bits, seed {}, {} vectors of dimension {} with checksum {:016x}",
-                                     options.method, task.bits, task.seed, task.x.size(), task.x.dimension(),
-                                     data.value());
+  std::string identity =
+      fmt::format("{}, {} bits, seed {}, {} vectors of dimension {} with checksum {:016x}", options.method, task.bits,
+                  task.seed, task.x.size(), task.x.dimension(), data.value());
   for (const auto& [name, value] : values) identity += fmt::format(", {}={}", name, value);
   return identity;
 }

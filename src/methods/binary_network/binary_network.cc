@@ -32,8 +32,7 @@ TargetCodes first_codes(const TrainingTask& task, const Moments& moments, const 
     const std::uint64_t seed = task.seed + 0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(start);
     const MatrixXd r = itq_rotation(v, kRotations, seed, task.threads, task.progress);
     TargetCodes codes = signs_of(r, v, selection.rows().training);
-    const double score =
-        selection.possible() ? selection.score(codes, signs_of(r, v, selection.rows().queries)) : 0;
+    const double score = selection.possible() ? selection.score(codes, signs_of(r, v, selection.rows().queries)) : 0;
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(codes);
@@ -64,9 +63,9 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
 
   const Moments moments = moments_of(task.x, task.threads, task.progress);
   const Scaling scaling = scaling_for(task.x, moments, options.spread, task.threads);
-  const Selection selection(
-      task.x, task.labels, hold_out(task.x.size(), static_cast<std::size_t>(options.held_out), task.seed),
-      task.threads.count(), task.progress);
+  const Selection selection(task.x, task.labels,
+                            hold_out(task.x.size(), static_cast<std::size_t>(options.held_out), task.seed),
+                            task.threads.count(), task.progress);
   TrainingSet set(task.x, selection.rows().training, scaling);
   set.count_passes(selection.possible() && task.labels.empty() ? 3 : 2);  // moments, and true neighbours
   const TrainingSet queries(task.x, selection.rows().queries, scaling);
@@ -77,7 +76,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   const auto step = make_step({set, labels, queries, selection});
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
-    return {eigenvector_start(sizes, set, moments, options.weight_start, task.threads), 
+    return {eigenvector_start(sizes, set, moments, options.weight_start, task.threads),
             first_codes(task, moments, selection, options.starts)};
   };
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,

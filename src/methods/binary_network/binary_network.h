@@ -13,8 +13,8 @@ struct BinaryNetworkOptions {
   std::string hidden = "auto";  // units of the hidden layers, "120,50"
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
   WeightStart weight_start = WeightStart::covariance;
-  int starts = 1;               // of ITQ, which the first codes come from
-  int held_out = 1000;          // samples kept out of the training to choose the iteration by
+  int starts = 1;       // of ITQ, which the first codes come from
+  int held_out = 1000;  // samples kept out of the training to choose the iteration by
   // The weights of the objective's terms; where there is no value, the method's rule holds.
   std::optional<double> lambda1;
   std::optional<double> lambda2;
@@ -49,11 +49,13 @@ std::vector<Option<Options>> binary_network_options() {
       text_option_of<Options>("hidden", "units of the hidden layers", &BinaryNetworkOptions::hidden,
                               "a list such as 120,50, or auto"),
       optional_real_option_at<Options>("lambda1", "weight decay", lambda(&Options::lambda1), 0, 1e12),
-      optional_real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Options::lambda2), 0, 1e12),
+      optional_real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Options::lambda2),
+                                       0, 1e12),
       optional_real_option_at<Options>("lambda3", "independence of the bits", lambda(&Options::lambda3), 0, 1e12),
       optional_real_option_at<Options>("lambda4", "balance of the bits", lambda(&Options::lambda4), 0, 1e12),
-      real_option_at<Options>("spread", "total variance of the scaled samples; 0: range [0, 1], not centred",
-                              [](auto& options) -> auto& { return options.spread; }, 0, 1e12),
+      real_option_at<Options>(
+          "spread", "total variance of the scaled samples; 0: range [0, 1], not centred",
+          [](auto& options) -> auto& { return options.spread; }, 0, 1e12),
       integer_option_at<Options>("iterations", "alternations after the first network step (T)",
                                  alternation(&A::iterations), 0, 100000),
       integer_option_at<Options>("patience", "end after so many iterations without a better one; 0: never",
@@ -61,10 +63,12 @@ std::vector<Option<Options>> binary_network_options() {
       word_option_at<Options>("weight_start", "where the weights start: eigenvectors of the inputs' ...",
                               [](auto& options) -> auto& { return options.weight_start; },
                               {"second-moment", "covariance", "whitened"}),
-      integer_option_at<Options>("starts", "random starts of ITQ, of which the best gives the first codes",
-                                 [](auto& options) -> auto& { return options.starts; }, 1, 1000),
-      integer_option_at<Options>("held_out", "samples kept out of the training to choose the best iteration by",
-                                 [](auto& options) -> auto& { return options.held_out; }, 0, 1000000),
+      integer_option_at<Options>(
+          "starts", "random starts of ITQ, of which the best gives the first codes",
+          [](auto& options) -> auto& { return options.starts; }, 1, 1000),
+      integer_option_at<Options>(
+          "held_out", "samples kept out of the training to choose the best iteration by",
+          [](auto& options) -> auto& { return options.held_out; }, 0, 1000000),
       word_option_at<Options>("solver", "of the network step", alternation(&A::solver), {"adam", "lbfgs"}),
       integer_option_at<Options>("first_epochs", "adam: passes over the data in the first network step",
                                  first(&AdamOptions::epochs), 0, 100000),

@@ -80,8 +80,8 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
     return train_sh_bdnn({some, labels, task.bits, task.seed, task.checkpoint, task.threads, task.progress}, all);
   }
   const auto make_step = [&](const BinaryNetworkData& data) {
-    auto step = std::make_unique<PairwiseLabels>(
-        data.labels, task.bits, options.pair_weight.value_or(default_pair_weight(data.set.size())));
+    auto step = std::make_unique<PairwiseLabels>(data.labels, task.bits,
+                                                 options.pair_weight.value_or(default_pair_weight(data.set.size())));
     step->turn_outputs(options.rotations, data.queries, data.selection, task.seed, task.threads);
     return step;
   };

@@ -1,6 +1,7 @@
 // SH-BDNN: supervised hashing with a binary deep neural network (Do, Doan and Cheung, ECCV 2016).
 //
-// The network of UH-BDNN without its last layer; codes agree with pairs of labels, S_ij = +1 in the same class, -1 else:
+// The network of UH-BDNN without its last layer; codes agree with pairs of labels, S_ij = +1 in the same class, -1
+// else:
 //
 //   min over W, c, B of  w/2m ||H^T H / L - S||^2 + lambda1/2 sum ||W^(l)||^2
 //     + lambda2/2m ||H - B||^2 + lambda3/2 ||H H^T / m - I||^2 + lambda4/2m ||H 1||^2,   B in {-1,+1}^(L x m)

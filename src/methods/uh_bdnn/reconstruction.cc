@@ -36,8 +36,8 @@ DecoderSums sums_over(const TrainingSet& set, std::size_t bits, Threads& threads
 
 }  // namespace
 
-Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2,
-                               CodeStart start, int sweeps, Threads& threads)
+Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2, CodeStart start,
+                               int sweeps, Threads& threads)
     : bits_(bits),
       dimension_(dimension),
       decay_(decay),

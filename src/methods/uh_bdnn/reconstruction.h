@@ -11,7 +11,8 @@ enum class CodeStart { zero, outputs };
 
 class Reconstruction final : public CodeStep {
  public:
-  // `decay` is lambda1 of the decoder. `lambda2` pulls codes to the network's outputs; a descent takes at most `sweeps` turns over the bits.
+  // `decay` is lambda1 of the decoder. `lambda2` pulls codes to the network's outputs; a descent takes at most `sweeps`
+  // turns over the bits.
   Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2, CodeStart start, int sweeps,
                  Threads& threads);
 

@@ -67,7 +67,8 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     return std::make_unique<Reconstruction>(task.bits, dimension, decay, lambdas.binary, options.code_start,
                                             options.sweeps, task.threads);
   };
-  const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
+  const TrainedBinaryNetwork trained =
+      train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
   const auto kept = new_step();
   kept->restore(trained.state);
   return {trained.network, decoder_layer(kept->decoder(), trained.scaling), trained.outcome};
@@ -79,7 +80,8 @@ Method uh_bdnn_method() {
   auto options = binary_network_options<UhBdnnOptions>();
   options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
                                 &UhBdnnOptions::code_start, {"zero", "outputs"}));
-  options.push_back(integer_option("sweeps", "turns over the bits in a B step at most", &UhBdnnOptions::sweeps, 1, 1000000));
+  options.push_back(
+      integer_option("sweeps", "turns over the bits in a B step at most", &UhBdnnOptions::sweeps, 1, 1000000));
   options.push_back(optional_real_option_at<UhBdnnOptions>(
       "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(
