@@ -98,7 +98,7 @@ class BinaryNetworks(CommandLine):
         for method in ("uh-bdnn", "sh-bdnn"):
             self.ok(*self.arguments(method, "whole.bdnn"))
             expected = read(self.path("whole.bdnn"))
-            for _ in range(4):
+            for _ in range(2):
                 killed = 0
                 while True:
                     process = subprocess.Popen([BDNN, *map(str, self.arguments(method, "m.bdnn", "--resume"))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -125,7 +125,7 @@ class BinaryNetworks(CommandLine):
     def test_labels_are_checked(self):
         self.clouds()
         np.save(self.path("y.npy"), np.zeros(2999, dtype=np.int64))
-        self.fails(1, "2999", *self.arguments("sh-bdnn", "m.bdnn"))
+        self.fails(2, "2,999 labels for 3,000 vectors", *self.arguments("sh-bdnn", "m.bdnn"))
         np.save(self.path("y.npy"), np.zeros(3000, dtype=np.int64))
         self.fails(2, "all labelled samples have the label 0", *self.arguments("sh-bdnn", "m.bdnn"))
         np.save(self.path("y.npy"), np.zeros((3000, 2), dtype=np.int64))
