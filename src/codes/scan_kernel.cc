@@ -121,6 +121,7 @@ HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::siz
   for (std::size_t t = 0; t < tile_count; ++t) {
     const std::uint8_t* tile = tiles + t * kGroupsPerTile * group_bytes;
     hn::Vec<LineTag<Lane>> nearest[kQueries];
+    for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
     for (std::size_t at = 0; at < kLine; at += hn::Lanes(d) * sizeof(Lane)) {
       hn::Vec<LineTag<Lane>> sum[kQueries][kGroupsPerTile];
       const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
