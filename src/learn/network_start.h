@@ -27,8 +27,8 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
 enum class WeightStart {
   second_moment,  // of their second moment instead, as the authors do; biases of zero
   covariance,     // as the paper says; biases of zero
-  whitened,       // and from the second layer on scaled, with biases, to outputs of mean 0 and variance 1 before the
-             // sigmoid: no unit starts dead, and the codes start balanced and independent
+  whitened,       // and, from the second layer on, scaled and shifted to outputs of mean 0 and variance 1: no unit
+                  // starts dead, and the codes start balanced and independent
 };
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
