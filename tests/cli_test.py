@@ -122,6 +122,19 @@ class BinaryNetworks(CommandLine):
         first.wait()
         self.fails(2, "is the checkpoint of another training", *self.arguments("uh-bdnn", "m.bdnn", "--resume", "--set", "lambda2=1"))
 
+    def test_what_leaves_no_checkpoint_does_not_resume_nor_remove_one(self):
+        self.clouds()
+        self.fails(2, "itq leaves no checkpoints", "train", "--method", "itq", "--bits", 8, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"), "--resume")
+        self.fails(2, "--no-checkpoint forbids it", *self.arguments("uh-bdnn", "m.bdnn", "--resume", "--no-checkpoint"))
+        self.fails(2, "a pipe or a device", *self.arguments("uh-bdnn", "/dev/stdout", "--resume"))
+        write(self.path("m.bdnn.checkpoint"), b"somebody's")
+        self.train("x.npy")
+        self.assertEqual(read(self.path("m.bdnn.checkpoint")), b"somebody's")
+
+    def test_a_log_that_cannot_be_written_is_an_error(self):
+        self.clouds()
+        self.fails(1, "/dev/full: cannot be written", *self.arguments("uh-bdnn", "m.bdnn", "--no-checkpoint", "--log", "/dev/full"))
+
     def test_labels_are_checked(self):
         self.clouds()
         np.save(self.path("y.npy"), np.zeros(2999, dtype=np.int64))

@@ -26,7 +26,7 @@ struct Arguments {
 // The rounds of a training as a table on standard output and as lines of JSON in a file, beside the bar.
 class RoundTable final : public Progress {
  public:
-  RoundTable(bool table, const std::string& log) : bar_(make_progress()), table_(table) {
+  RoundTable(bool table, const std::string& log) : bar_(make_progress()), table_(table), log_path_(log) {
     if (log.empty()) return;
     log_.open(log, std::ios::trunc);
     if (!log_) failure("{}: cannot be written", log);
@@ -41,6 +41,7 @@ class RoundTable final : public Progress {
       nlohmann::ordered_json line;
       for (const auto& [name, value] : values) line[name] = value;
       log_ << line.dump() << std::endl;
+      if (!log_) failure("{}: cannot be written", log_path_);
     }
     if (!table_) return;
     if (!headed_) {
@@ -66,15 +67,38 @@ class RoundTable final : public Progress {
   std::unique_ptr<Progress> bar_;
   bool table_;
   bool headed_ = false;
+  std::string log_path_;
   std::ofstream log_;
 };
+
+// Checkpoints stand beside the model; beside a pipe or a device there is no place for them.
+std::string checkpoint_beside(const std::string& model) {
+  std::error_code error;
+  const auto status = std::filesystem::status(model, error);
+  const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  return file && !model.starts_with("/dev/") && !model.starts_with("/proc/") ? model + ".checkpoint" : "";
+}
+
+bool leaves_checkpoints(const std::string& method) {
+  for (const auto& info : methods()) {
+    if (info.name == method) return info.resumable;
+  }
+  return false;
+}
 
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set);
   { const OutputFile probe(arguments.model); }  // better to fail before the training than after it
-  if (!arguments.no_checkpoint) options.checkpoint = arguments.model + ".checkpoint";
-  if (options.resume && arguments.no_checkpoint) misuse("--resume needs the checkpoint that --no-checkpoint forbids");
+  if (!arguments.no_checkpoint && leaves_checkpoints(options.method)) {
+    options.checkpoint = checkpoint_beside(arguments.model);
+  }
+  if (options.resume && options.checkpoint.empty()) {
+    misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
+                                             : leaves_checkpoints(options.method)
+                                                 ? "a model that goes to a pipe or a device leaves no checkpoint"
+                                                 : options.method + " leaves no checkpoints");
+  }
   if (options.resume && !std::filesystem::exists(options.checkpoint)) {
     say(fmt::format("{}: is not there; training starts from the beginning\n", printable(options.checkpoint)));
   }
@@ -88,7 +112,8 @@ void train_verb(Arguments& arguments) {
   const Model model = train(vectors, options, progress);
   const double seconds = training.seconds();
   save_model(model, arguments.model);
-  if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint);
+  std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
+  if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 
   if (arguments.json) {
     const nlohmann::ordered_json result = {{"model", arguments.model},          {"fingerprint", fingerprint(model)},

@@ -9,10 +9,16 @@
 
 #include "base/threads.h"
 #include "bdnn/methods.h"
-#include "learn/alternation.h"
 #include "methods/options.h"
 
 namespace bdnn {
+
+// Where a training is kept while it lasts.
+struct CheckpointPlace {
+  std::string path;      // "": nowhere
+  std::string identity;  // all that the result depends on; a checkpoint of another one is refused
+  bool resume = false;
+};
 
 // What every method is given.
 struct TrainingTask {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "learn/alternation.h"
 #include "learn/network_start.h"
+#include "methods/binary_network/alternation.h"
 #include "methods/method.h"
 
 namespace bdnn {

@@ -1,7 +1,7 @@
 // The term of SH-BDNN and its B step: codes that agree with pairs of labels.
 #pragma once
 
-#include "learn/alternation.h"
+#include "methods/binary_network/alternation.h"
 
 namespace bdnn {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "learn/code_descent.h"
 #include "linalg/activation.h"
 
@@ -102,6 +103,9 @@ std::vector<float> Reconstruction::state() const {
 }
 
 void Reconstruction::restore(const std::vector<float>& state) {
+  if (state.size() != dimension_ * (bits_ + 1) + 1) {
+    failure("the checkpoint holds a decoder of {} numbers, not {}", state.size(), dimension_ * (bits_ + 1) + 1);
+  }
   const auto d = static_cast<Eigen::Index>(dimension_);
   decoder_.w = view(state.data(), dimension_, bits_);
   decoder_.c = Eigen::Map<const VectorXf>(state.data() + dimension_ * bits_, d);

@@ -1,8 +1,8 @@
 // The term of UH-BDNN and its B step: codes from which a decoder rebuilds the samples.
 #pragma once
 
-#include "learn/alternation.h"
 #include "learn/decoder.h"
+#include "methods/binary_network/alternation.h"
 
 namespace bdnn {
 

@@ -1,4 +1,4 @@
-#include "learn/selection.h"
+#include "methods/binary_network/selection.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bdnn/progress.h"
-#include "learn/alternation.h"
+#include "methods/binary_network/alternation.h"
 
 namespace bdnn {
 

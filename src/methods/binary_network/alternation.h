@@ -8,7 +8,8 @@
 #include "learn/adam.h"
 #include "learn/lbfgs.h"
 #include "learn/objective.h"
-#include "learn/selection.h"
+#include "methods/binary_network/selection.h"
+#include "methods/method.h"
 
 namespace bdnn {
 
@@ -37,13 +38,6 @@ struct AlternationOptions {
   AdamOptions first_adam;  // of the first (W,c) step, which starts from afar ...
   AdamOptions adam;        // ... and of the later ones
   LbfgsOptions lbfgs;
-};
-
-// Where a training is kept while it lasts.
-struct CheckpointPlace {
-  std::string path;      // "": nowhere
-  std::string identity;  // all that the result depends on; a checkpoint of another one is refused
-  bool resume = false;
 };
 
 struct AlternationResult {

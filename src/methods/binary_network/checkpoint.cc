@@ -1,4 +1,4 @@
-#include "learn/checkpoint.h"
+#include "methods/binary_network/checkpoint.h"
 
 #include <filesystem>
 

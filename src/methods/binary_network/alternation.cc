@@ -1,11 +1,11 @@
-#include "learn/alternation.h"
+#include "methods/binary_network/alternation.h"
 
 #include <bit>
 #include <chrono>
 #include <cmath>
 
 #include "base/error.h"
-#include "learn/checkpoint.h"
+#include "methods/binary_network/checkpoint.h"
 
 namespace bdnn {
 namespace {
