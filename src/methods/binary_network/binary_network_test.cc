@@ -115,7 +115,7 @@ TEST_P(BinaryNetwork, WithLbfgsToo) {
   const Labelled data = clouds(4, 600);
   TrainOptions options = options_for(GetParam(), data);
   options.profile = "paper";
-  options.set = {{"iterations", "2"}, {"lbfgs_iterations", "20"}};
+  options.set = {{"iterations", "2"}, {"patience", "0"}, {"lbfgs_iterations", "20"}};
   options.threads = 1;
   const std::string expected = serialize_model(train(data.x, options));
   options.threads = 3;

@@ -45,6 +45,7 @@ ShBdnnOptions paper_profile() {
   options.lambda4 = kPaperLambdas.balance;
   options.alternation.solver = Solver::lbfgs;
   options.alternation.iterations = 5;
+  options.alternation.patience = 1;
   return options;
 }
 

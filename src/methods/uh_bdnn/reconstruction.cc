@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "learn/code_descent.h"
+#include "hash/code_descent.h"
 #include "linalg/activation.h"
 
 namespace bdnn {

@@ -40,6 +40,7 @@ UhBdnnOptions paper_profile() {
   options.decoder_decay = kPaperLambdas.weights;
   options.alternation.solver = Solver::lbfgs;
   options.alternation.iterations = 10;
+  options.alternation.patience = 1;  // T is "at most"; the authors stop when held-out mAP no longer rises
   options.code_start = CodeStart::zero;
   options.sweeps = 10;
   return options;

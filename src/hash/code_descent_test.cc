@@ -1,4 +1,4 @@
-#include "learn/code_descent.h"
+#include "hash/code_descent.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -101,7 +101,7 @@ TEST(CodeDescent, MostlyEqualsExhaustiveSearchWhereSamplesComeFromCodes) {
 
 TEST(CodeDescent, ASampleDoesNotDependOnThoseBesideIt) {
   const Problem problem = random_problem(24, 30, 37, 0.2, 7);
-  const CodeDescent descent(problem.gram, 100);
+  const CodeDescent descent(problem.gram, 100, 5);
   MatrixXf together = MatrixXf::Zero(24, 37);
   descent.run(problem.q.data(), 37, together.data());
   for (Eigen::Index i = 0; i < 37; ++i) {
@@ -111,13 +111,50 @@ TEST(CodeDescent, ASampleDoesNotDependOnThoseBesideIt) {
   }
 }
 
-TEST(CodeDescent, AnUndecidedBitStays) {
+TEST(CodeDescent, AnUndecidedBitStaysAndIsPlusOneWhereItWasZero) {
   const MatrixXd gram = MatrixXd::Identity(3, 3);
-  const MatrixXf q = MatrixXf::Zero(3, 1);
-  MatrixXf b(3, 1);
-  b << 1, -1, 0;
-  CodeDescent(gram, 5).run(q.data(), 1, b.data());
-  EXPECT_EQ(b, (MatrixXf(3, 1) << 1, -1, 1).finished());
+  const MatrixXf q = MatrixXf::Zero(3, 2);
+  MatrixXf b(3, 2);
+  b << 1, 0, -1, 0, -1, 0;
+  CodeDescent(gram, 5, 3).run(q.data(), 2, b.data());
+  EXPECT_EQ(b, (MatrixXf(3, 2) << 1, 1, -1, 1, -1, 1).finished());
+}
+
+RC_GTEST_PROP(CodeDescent, LocalSearchNeverMakesACodeWorseAndMoreRoundsAreNoWorse, ()) {
+  const auto bits = *rc::gen::inRange<std::size_t>(1, 150);
+  const Problem problem = random_problem(bits, bits / 2 + 3, 20, 0.3, *rc::gen::arbitrary<std::uint64_t>());
+  const MatrixXf start = signs(problem.q);
+  double last = std::numeric_limits<double>::max();
+  for (const int rounds : {0, 1, 5, 30}) {
+    MatrixXf b = start;
+    CodeDescent(problem.gram, 1000, rounds).run(problem.q.data(), 20, b.data());
+    double sum = 0;
+    for (Eigen::Index i = 0; i < b.cols(); ++i) {
+      RC_ASSERT(b.col(i).cwiseAbs() == VectorXf::Ones(b.rows()));
+      sum += value(problem, i, b.col(i).cast<double>());
+    }
+    RC_ASSERT(sum <= last + 1e-4 * std::abs(last));
+    last = sum;
+  }
+}
+
+TEST(CodeDescent, LocalSearchFindsTheBestCodeWhereDescentAloneDoesNot) {
+  const std::size_t bits = 10;
+  const std::size_t samples = 200;
+  const Problem problem = random_problem(bits, 8, samples, 0.5, 5);
+  const auto found = [&](int rounds) {
+    MatrixXf b = signs(problem.q);
+    CodeDescent(problem.gram, 1000, rounds).run(problem.q.data(), samples, b.data());
+    int count = 0;
+    for (Eigen::Index i = 0; i < b.cols(); ++i) {
+      double best = std::numeric_limits<double>::max();
+      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, bits_of(code, bits)));
+      count += value(problem, i, b.col(i).cast<double>()) <= best + 1e-3 * std::abs(best) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_LT(found(0), 150);
+  EXPECT_GE(found(200), 195);
 }
 
 }  // namespace
