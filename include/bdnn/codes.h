@@ -14,8 +14,10 @@ inline constexpr std::size_t kMaxBits = 4096;
 
 // What is known about where codes come from; empty where it is not.
 struct CodesOrigin {
-  std::string model;   // fingerprint(model) of what encoded them: codes of different models must not be compared
-  std::string method;  // "itq"
+  std::string model;     // fingerprint(model) of what encoded them: codes of different models must not be compared
+  std::string method;    // "itq"
+  bool refined = false;  // chosen to be rebuilt from, not the signs of the hash function (EncodeOptions)
+  int local_search = 0;  // of refined codes: with so many rounds
 };
 
 // Codes of 1 to 4,096 bits each, one after the other, 8 bits to a byte: bit i of a code is bit i % 8 (counted from the

@@ -21,6 +21,7 @@ struct TrainOptions {
   std::map<std::string, std::string> set = {};  // the method's own options, by name; they go before the profile's
   std::vector<std::int64_t> labels = {};        // of the vectors, for supervised methods; -1: unlabelled
   std::string data_name = {};                   // what to call the data in the model's record
+  bool decoder = true;                          // the model gets a decoder, which rebuilds vectors from codes
 
   // Long trainings leave a file here after each round, from which an interrupted one goes on. "": none.
   std::string checkpoint = {};

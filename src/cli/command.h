@@ -14,6 +14,7 @@ namespace bdnn::cli {
 
 void add_train(CLI::App& app);
 void add_encode(CLI::App& app);
+void add_decode(CLI::App& app);
 void add_index(CLI::App& app);
 void add_search(CLI::App& app);
 void add_evaluate(CLI::App& app);

@@ -10,7 +10,8 @@ struct Arguments {
   std::string model;
   std::string data;
   std::string out;
-  int threads = 0;
+  std::string codes = "hash";
+  EncodeOptions options;
   bool json = false;
 };
 
@@ -18,17 +19,22 @@ void encode_verb(const Arguments& arguments) {
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
   const Stopwatch watch;
-  const std::size_t count = encode_file(model, arguments.data, arguments.out, arguments.threads, *progress);
+  const std::size_t count = encode_file(model, arguments.data, arguments.out, arguments.options, *progress);
   const double seconds = watch.seconds();
   if (arguments.json) {
-    const nlohmann::ordered_json result = {{"codes", arguments.out},    {"count", count},
-                                           {"bits", model.bits()},      {"model", fingerprint(model)},
-                                           {"encode_seconds", seconds}, {"peak_memory_bytes", peak_memory()}};
+    const nlohmann::ordered_json result = {{"codes", arguments.out},
+                                           {"count", count},
+                                           {"bits", model.bits()},
+                                           {"refined", arguments.options.refined},
+                                           {"model", fingerprint(model)},
+                                           {"encode_seconds", seconds},
+                                           {"peak_memory_bytes", peak_memory()}};
     print_json(result);
     return;
   }
-  fmt::print("{}: {} codes of {} bits; {:.2f} s, {:.0f} MB at most\n", printable(arguments.out), with_commas(count),
-             model.bits(), seconds, static_cast<double>(peak_memory()) / 1e6);
+  fmt::print("{}: {} {}codes of {} bits; {:.2f} s, {:.0f} MB at most\n", printable(arguments.out), with_commas(count),
+             arguments.options.refined ? "refined " : "", model.bits(), seconds,
+             static_cast<double>(peak_memory()) / 1e6);
 }
 
 }  // namespace
@@ -37,13 +43,26 @@ void add_encode(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = add_verb(app, "encode", "Turn vectors into codes, in memory that does not grow with the file",
                             "  bdnn encode --model m.bdnn --data x.npy --out x.codes\n"
-                            "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)");
+                            "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)\n"
+                            "  bdnn encode --model m.bdnn --data base.fvecs --out base.codes --codes refined\n\n"
+                            "Refined codes are those that the decoder rebuilds the vectors from best, for\n"
+                            "'search --rank reconstruction'; by Hamming distance the hash function's own find more.");
   verb->add_option("--model", arguments->model, "A model that 'bdnn train' wrote")->required();
   verb->add_option("--data", arguments->data, "Vectors: a file of any known format")->required();
   verb->add_option("--out", arguments->out, "Codes: a name that ends in .codes, .npy or .bvecs")->required();
-  add_threads_option(verb, arguments->threads);
+  verb->add_option("--codes", arguments->codes, "Signs of the hash function, or codes to be rebuilt from")
+      ->check(CLI::IsMember({"hash", "refined"}))
+      ->capture_default_str();
+  verb->add_option("--local-search", arguments->options.local_search,
+                   "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { encode_verb(*arguments); });
+  verb->callback([arguments] {
+    arguments->options.refined = arguments->codes == "refined";
+    encode_verb(*arguments);
+  });
 }
 
 }  // namespace bdnn::cli

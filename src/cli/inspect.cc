@@ -57,13 +57,16 @@ struct Arguments {
 
 ordered_json inspect_codes(const Arguments& arguments) {
   const Codes codes = load_codes(arguments.file);  // verifies the checksum
-  ordered_json out = {{"kind", "codes"},
-                      {"count", codes.size()},
-                      {"bits", codes.bits()},
-                      {"bytes per code", codes.bytes_per_code()},
-                      {"method", codes.origin().method},
-                      {"model", codes.origin().model},
-                      {"checksum", "verified"}};
+  ordered_json out = {
+      {"kind", "codes"},
+      {"count", codes.size()},
+      {"bits", codes.bits()},
+      {"bytes per code", codes.bytes_per_code()},
+      {"method", codes.origin().method},
+      {"model", codes.origin().model},
+      {"codes", codes.origin().refined ? fmt::format("refined, {} rounds of local search", codes.origin().local_search)
+                                       : "of the hash function"},
+      {"checksum", "verified"}};
   if (arguments.brief) return out;
   const CodesDiagnostics found = diagnose_codes(codes, arguments.threads);
   const auto [least, most] = std::minmax_element(found.balance.begin(), found.balance.end());

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
       "a SIMD target.");
   bdnn::cli::add_train(app);
   bdnn::cli::add_encode(app);
+  bdnn::cli::add_decode(app);
   bdnn::cli::add_index(app);
   bdnn::cli::add_search(app);
   bdnn::cli::add_evaluate(app);

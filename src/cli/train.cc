@@ -161,6 +161,8 @@ void add_train(CLI::App& app) {
   verb->add_flag("--resume", arguments->options.resume,
                  "Go on from the checkpoint of an interrupted training (MODEL.checkpoint), if there is one");
   verb->add_flag("--no-checkpoint", arguments->no_checkpoint, "Leave no checkpoints while training");
+  verb->add_flag("!--no-decoder", arguments->options.decoder,
+                 "Leave out the decoder, which rebuilds vectors from codes ('bdnn decode', '--rank reconstruction')");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb->callback([arguments] { train_verb(*arguments); });

@@ -137,7 +137,7 @@ TEST(Encode, FromFileToFileIsTheSameAsInMemory) {
   const Codes expected = encode(model, x);
   for (const int threads : {1, 3}) {
     Progress silent;
-    EXPECT_EQ(encode_file(model, directory / "x.fvecs", directory / "x.codes", threads, silent), x.size());
+    EXPECT_EQ(encode_file(model, directory / "x.fvecs", directory / "x.codes", {.threads = threads}, silent), x.size());
     const Codes codes = load_codes(directory / "x.codes");
     EXPECT_EQ(std::memcmp(codes.data(), expected.data(), codes.size() * codes.bytes_per_code()), 0);
     EXPECT_EQ(codes.origin().model, fingerprint(model));

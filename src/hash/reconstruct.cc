@@ -4,10 +4,13 @@
 #include "base/blocks.h"
 #include "base/error.h"
 #include "bdnn/model.h"
+#include "data/format.h"
 #include "hash/encoder.h"
+#include "hash/refiner.h"
 #include "linalg/activation.h"
 
 namespace bdnn {
+
 void outputs_of(const Encoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
   const std::size_t tile = samples_per_tile(encoder.dimension());
   threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
@@ -33,34 +36,130 @@ Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
   return {encoder.bits(), vectors.size(), std::move(values)};
 }
 
-Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
-  validate(model);
-  if (!model.decoder) misuse("a model of {} has no decoder, which codes are rebuilt with", model.record.method);
-  if (codes.bits() != model.bits()) {
-    misuse("the codes have {} bits, the model's have {}", codes.bits(), model.bits());
+namespace {
+
+// Vectors from codes, a block at a time.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Model& model)
+      : decoder_(decoder_of(model)),
+        weight_(PackedMatrix<float>::from_rows(decoder_.weight.data(), decoder_.outputs, decoder_.inputs,
+                                               decoder_.inputs)) {}
+
+  void rebuild(const std::uint8_t* codes, std::size_t count, std::vector<float>& b, float* vectors) const {
+    b.resize(decoder_.inputs * count);
+    unpack_codes(codes, decoder_.inputs, count, b.data());
+    multiply(weight_, b.data(), count, decoder_.inputs, vectors, decoder_.outputs);
+    add_bias(decoder_.bias.data(), decoder_.outputs, count, vectors);
   }
+
+ private:
+  const Layer& decoder_;
+  PackedMatrix<float> weight_;
+};
+
+void check_codes(const Model& model, const Codes& codes) {
+  if (codes.bits() != model.bits()) misuse("the codes have {} bits, the model's have {}", codes.bits(), model.bits());
   if (!codes.origin().model.empty() && codes.origin().model != fingerprint(model)) {
     misuse("the codes were made by the model {}, not by this one ({})", codes.origin().model, fingerprint(model));
   }
-  const Layer& decoder = *model.decoder;
-  const auto weight =
-      PackedMatrix<float>::from_rows(decoder.weight.data(), decoder.outputs, decoder.inputs, decoder.inputs);
-  std::vector<float> values(decoder.outputs * codes.size());
+}
+
+}  // namespace
+
+Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
+  const Rebuilder rebuilder(model);
+  check_codes(model, codes);
+  const std::size_t dimension = model.dimension();
+  std::vector<float> values(dimension * codes.size());
   Threads team(threads);
   team.for_each(blocks_of(codes.size()), [&](std::size_t block, int) {
     const Range range = block_range(block, codes.size());
-    std::vector<float> b(codes.bits() * range.count);
-    for (std::size_t i = 0; i < range.count; ++i) {
-      const auto code = codes[range.first + i];
-      for (std::size_t k = 0; k < codes.bits(); ++k) {
-        b[i * codes.bits() + k] = (code[k / 8] >> (k % 8) & 1) != 0 ? 1.0F : -1.0F;
-      }
-    }
-    float* out = values.data() + range.first * decoder.outputs;
-    multiply(weight, b.data(), range.count, codes.bits(), out, decoder.outputs);
-    add_bias(decoder.bias.data(), decoder.outputs, range.count, out);
+    std::vector<float> b;
+    rebuilder.rebuild(codes[range.first].data(), range.count, b, values.data() + range.first * dimension);
   });
-  return {decoder.outputs, codes.size(), std::move(values)};
+  return {dimension, codes.size(), std::move(values)};
+}
+
+ReconstructionError reconstruct_file(const Model& model, const std::string& from, const std::string& rebuilt,
+                                     const std::string& originals, int thread_count, Progress& progress) {
+  const Rebuilder rebuilder(model);
+  const Codes codes = from.ends_with(".codes") ? map_codes(from) : load_codes(from, model.bits());
+  check_codes(model, codes);
+  const Shape shape{model.dimension(), codes.size(), Element::f32};
+  std::unique_ptr<VectorReader> reader;
+  Shape read;
+  if (!originals.empty()) {
+    reader = open_vectors(originals);
+    read = reader->shape();
+    if (read.dimension != shape.dimension || read.count != shape.count) {
+      misuse("{} has {} vectors of dimension {}, and {} codes rebuild dimension {}", originals, read.count,
+             read.dimension, shape.count, shape.dimension);
+    }
+  }
+  std::unique_ptr<VectorWriter> writer;
+  if (!rebuilt.empty()) writer = format_for_writing(rebuilt).create({rebuilt, shape, ""});
+
+  struct Worker {
+    std::vector<float> b;
+    std::vector<float> rebuilt;
+    std::vector<float> originals;
+    std::shared_ptr<std::byte> bytes;
+    double error = 0;
+    double squares = 0;
+    std::vector<double> sum;
+  };
+  Threads threads(thread_count);
+  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
+  Turns reading;
+  double error = 0;
+  double squares = 0;
+  std::vector<double> sum(shape.dimension);
+  const auto compare = [&](Worker& own, const Range& range) {
+    const Vectors block({read.dimension, range.count, read.element}, own.bytes);
+    own.originals.resize(range.count * shape.dimension);
+    const float* x = block.floats(0, range.count, own.originals.data());
+    own.error = own.squares = 0;
+    own.sum.assign(shape.dimension, 0);
+    for (std::size_t i = 0; i < range.count * shape.dimension; ++i) {
+      const double difference = static_cast<double>(x[i]) - static_cast<double>(own.rebuilt[i]);
+      own.error += difference * difference;
+      own.squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      own.sum[i % shape.dimension] += static_cast<double>(x[i]);
+    }
+  };
+  threads.in_order(
+      blocks_of(shape.count),
+      [&](std::size_t block, int worker) {
+        Worker& own = workers[static_cast<std::size_t>(worker)];
+        const Range range = block_range(block, shape.count);
+        own.rebuilt.resize(range.count * shape.dimension);
+        if (reader && !own.bytes) {
+          own.bytes =
+              allocate_vectors({read.dimension, std::min(kSamplesPerBlock, read.count), read.element}, originals);
+        }
+        if (reader) reading.take(block, [&] { reader->read(range.count, own.bytes.get()); });
+        rebuilder.rebuild(codes[range.first].data(), range.count, own.b, own.rebuilt.data());
+        if (reader) compare(own, range);
+      },
+      [&](std::size_t block, int worker) {
+        const Worker& own = workers[static_cast<std::size_t>(worker)];
+        const Range range = block_range(block, shape.count);
+        if (writer) writer->write(range.count, reinterpret_cast<const std::byte*>(own.rebuilt.data()));
+        error += own.error;
+        squares += own.squares;
+        for (std::size_t k = 0; k < own.sum.size(); ++k) sum[k] += own.sum[k];
+        progress.update("decoding", range.first + range.count, shape.count);
+      });
+  if (writer) writer->finish();
+  ReconstructionError result{shape.count};
+  if (!reader || shape.count == 0) return result;
+  const auto m = static_cast<double>(shape.count);
+  result.error = error / m;
+  double mean_squares = 0;
+  for (const double s : sum) mean_squares += (s / m) * (s / m);
+  result.variance = squares / m - mean_squares;
+  return result;
 }
 
 }  // namespace bdnn

@@ -66,6 +66,52 @@ Decoder fit_decoder(const DecoderSums& sums, double lambda1) {
   return decoder;
 }
 
+Decoder fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
+  const std::size_t tile = samples_per_tile(x.dimension());
+  struct Worker {
+    DecoderPartialSums sums;
+    std::vector<float> floats;
+    std::vector<float> b;
+    Encoder::Scratch scratch;
+  };
+  std::vector<Worker> workers;
+  for (int i = 0; i < threads.count(); ++i) {
+    workers.push_back({DecoderPartialSums(encoder.bits(), x.dimension()), {}, {}, {}});
+  }
+  DecoderSums total(encoder.bits(), x.dimension());
+  threads.in_order(
+      blocks_of(x.size()),
+      [&](std::size_t block, int worker) {
+        Worker& own = workers[static_cast<std::size_t>(worker)];
+        own.floats.resize(tile * x.dimension());
+        own.sums.clear();
+        const Range range = block_range(block, x.size());
+        for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
+          const std::size_t n = std::min(tile, range.first + range.count - i);
+          const float* samples = x.floats(i, n, own.floats.data());
+          const float* h = encoder.outputs(samples, n, own.scratch);
+          own.b.resize(n * encoder.bits());
+          for (std::size_t k = 0; k < own.b.size(); ++k) own.b[k] = h[k] >= 0 ? 1.0F : -1.0F;
+          own.sums.add(samples, own.b.data(), n);
+        }
+      },
+      [&](std::size_t, int worker) { workers[static_cast<std::size_t>(worker)].sums.add_to(total); });
+  return fit_decoder(total, lambda1);
+}
+
+Layer decoder_layer(const Decoder& decoder, const Scaling& scaling) {
+  Layer layer;
+  layer.outputs = static_cast<std::size_t>(decoder.w.rows());
+  layer.inputs = static_cast<std::size_t>(decoder.w.cols());
+  layer.weight.resize(layer.inputs * layer.outputs);
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<RowMajor>(layer.weight.data(), decoder.w.rows(), decoder.w.cols()) =
+      (decoder.w.cast<double>() / scaling.factor).cast<float>();
+  const VectorXf bias = (decoder.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
+  layer.bias.assign(bias.begin(), bias.end());
+  return layer;
+}
+
 double reconstruction_error(const DecoderSums& sums, const Decoder& decoder) {
   const MatrixXd w = decoder.w.cast<double>();
   const VectorXd c = decoder.c.cast<double>();

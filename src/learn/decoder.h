@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/blocks.h"
+#include "hash/encoder.h"
 #include "learn/target_codes.h"
 #include "learn/training_set.h"
 #include "linalg/matrix.h"
@@ -41,6 +42,12 @@ class DecoderPartialSums {
 
 // The decoder that minimises 1/2m ||X - W B - c 1^T||^2 + lambda1/2 ||W||^2: a ridge regression.
 Decoder fit_decoder(const DecoderSums& sums, double lambda1);
+
+// The decoder of the codes that an encoder gives these vectors.
+Decoder fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads);
+
+// As a layer of a model whose samples were seen as (x - offset) * factor: x = (W b + c) / factor + offset.
+Layer decoder_layer(const Decoder& decoder, const Scaling& scaling);
 
 // 1/2m ||X - W B - c 1^T||^2
 double reconstruction_error(const DecoderSums& sums, const Decoder& decoder);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
+#include "learn/decoder.h"
 #include "methods/itq/itq.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
@@ -38,6 +39,13 @@ std::string identity_of(const TrainingTask& task, const TrainOptions& options, c
                   task.seed, task.x.size(), task.x.dimension(), data.value());
   for (const auto& [name, value] : values) identity += fmt::format(", {}={}", name, value);
   return identity;
+}
+
+// For methods that have none of their own: the best for the codes that the model gives its training vectors.
+Layer fitted_decoder(const Model& model, const Vectors& vectors, Threads& threads) {
+  constexpr double kDecay = 1e-4;  // against bits that are nearly constant or nearly equal
+  const Scaling none{VectorXd::Zero(static_cast<Eigen::Index>(vectors.dimension())), 1};
+  return decoder_layer(fit_decoder(make_encoder(model), vectors, kDecay, threads), none);
 }
 
 }  // namespace
@@ -77,7 +85,10 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
   Trained trained = method.train(task, model.record.options);
   model.function = std::move(trained.function);
-  model.decoder = std::move(trained.decoder);
+  if (options.decoder) {
+    model.decoder = std::move(trained.decoder);
+    if (!model.decoder) model.decoder = fitted_decoder(model, vectors, threads);
+  }
   model.record.method = options.method;
   model.record.seed = options.seed;
   model.record.data = options.data_name;

@@ -17,8 +17,8 @@ namespace bdnn {
 class CodeStep : public Similarity {
  public:
   virtual std::string similarity_name() const = 0;
-  // Takes the first codes.
-  virtual void start(const TrainingSet& set, const TargetCodes& codes) = 0;
+  // Takes the first codes, and may better them before there is a network.
+  virtual void start(const TrainingSet& set, TargetCodes& codes) = 0;
   // The B step: better codes for the network as it is. It may turn the network's outputs first, where the objective
   // does not change by it.
   virtual void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,

@@ -212,12 +212,13 @@ TEST(UhBdnn, TheDecoderRebuildsBetterThanTheMean) {
     const float* sample = h.floats(i, 1, nullptr);
     for (std::size_t k = 0; k < 8; ++k) ASSERT_EQ((codes[i][0] >> k & 1) != 0, sample[k] >= 0);
   }
-  EXPECT_BDNN_ERROR(reconstruct(train(data.x, {.method = "lsh", .bits = 8}), codes), misuse, "has no decoder");
+  EXPECT_BDNN_ERROR(reconstruct(train(data.x, {.method = "lsh", .bits = 8, .decoder = false}), codes), misuse,
+                    "has no decoder");
 }
 
 TEST(UhBdnn, ADecoderOfAnotherSizeIsNotRestored) {
   Threads threads(1);
-  Reconstruction step(8, 12, 0.1, 0.1, CodeStart::zero, 10, threads);
+  Reconstruction step(8, 12, {.decay = 0.1, .lambda2 = 0.1}, threads);
   step.restore(std::vector<float>(12 * 9 + 1));
   EXPECT_BDNN_ERROR(step.restore(std::vector<float>(12 * 9)), failure, "holds a decoder of 108 numbers, not 109");
   EXPECT_BDNN_ERROR(step.restore({}), failure, "holds a decoder of 0 numbers");

@@ -18,7 +18,7 @@ class PairwiseLabels final : public CodeStep {
   std::size_t groups() const override { return classes_ + 1; }
   std::span<const std::int32_t> group_of() const override { return group_of_; }
   double evaluate(const OutputSums& sums, OutputGradient& gradient) const override;
-  void start(const TrainingSet&, const TargetCodes&) override {}
+  void start(const TrainingSet&, TargetCodes&) override {}
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                TargetCodes& codes) override;
 

@@ -37,58 +37,65 @@ DecoderSums sums_over(const TrainingSet& set, std::size_t bits, Threads& threads
 
 }  // namespace
 
-Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2, CodeStart start,
-                               int sweeps, Threads& threads)
-    : bits_(bits),
-      dimension_(dimension),
-      decay_(decay),
-      lambda2_(lambda2),
-      start_(start),
-      sweeps_(sweeps),
-      threads_(threads) {}
+Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options,
+                               Threads& threads)
+    : bits_(bits), dimension_(dimension), options_(options), threads_(threads) {}
 
 void Reconstruction::fit(const DecoderSums& sums) {
-  decoder_ = fit_decoder(sums, decay_);
+  decoder_ = fit_decoder(sums, options_.decay);
   // As a checkpoint keeps it, so that what was resumed computes with the same number.
   error_ = static_cast<double>(static_cast<float>(reconstruction_error(sums, decoder_)));
 }
 
-void Reconstruction::start(const TrainingSet& set, const TargetCodes& codes) {
+void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
+  const auto unpack = [&](std::size_t first, std::size_t count, float* b) {
+    for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b + i * bits_);
+  };
   fit(sums_over(set, bits_, threads_,
                 [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   std::vector<float> b(bits_ * count);
-                  for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits_);
+                  unpack(first, count, b.data());
                   partial.add(x, b.data(), count);
                 }));
+  for (int round = 0; round < options_.code_rounds; ++round) {
+    improve(set, codes,
+            [&](const float*, std::size_t first, std::size_t count, float*, float* b) { unpack(first, count, b); });
+  }
 }
 
 void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                              TargetCodes& codes) {
   const LayerStack<float> stack(sizes, parameters.data());
+  const auto lambda2 = static_cast<float>(options_.lambda2);
+  improve(set, codes, [&](const float* x, std::size_t, std::size_t count, float* q, float* b) {
+    std::vector<std::vector<float>> layers(sizes.count());
+    std::vector<float*> pointers;
+    for (std::size_t l = 0; l < sizes.count(); ++l) {
+      layers[l].resize(count * sizes.outputs(l));
+      pointers.push_back(layers[l].data());
+    }
+    stack.forward(x, count, pointers);
+    const std::vector<float>& h = layers.back();
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      q[i] += lambda2 * h[i];
+      b[i] = options_.start == CodeStart::zero ? 0.0F : h[i] >= 0 ? 1.0F : -1.0F;
+    }
+  });
+}
+
+void Reconstruction::improve(const TrainingSet& set, TargetCodes& codes, const Pull& pull) {
   const MatrixXd w = decoder_.w.cast<double>();
-  const CodeDescent descent(w.transpose() * w, sweeps_);
+  const CodeDescent descent(w.transpose() * w, options_.sweeps, options_.local_search);
   const auto transposed = PackedMatrix<float>::from_rows(decoder_.w.data(), bits_, dimension_, dimension_);
   const VectorXf shift = -(w.transpose() * decoder_.c.cast<double>()).cast<float>();
-  const auto lambda2 = static_cast<float>(lambda2_);
   fit(sums_over(set, bits_, threads_,
                 [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
-                  std::vector<std::vector<float>> layers(sizes.count());
-                  std::vector<float*> pointers;
-                  for (std::size_t l = 0; l < sizes.count(); ++l) {
-                    layers[l].resize(count * sizes.outputs(l));
-                    pointers.push_back(layers[l].data());
-                  }
-                  stack.forward(x, count, pointers);
-                  const std::vector<float>& h = layers.back();
                   // q = W^T (x - c) + lambda2 h
                   std::vector<float> q(bits_ * count);
+                  std::vector<float> b(bits_ * count);
                   multiply(transposed, x, count, dimension_, q.data(), bits_);
                   add_bias(shift.data(), bits_, count, q.data());
-                  std::vector<float> b(bits_ * count, 0.0F);
-                  for (std::size_t i = 0; i < q.size(); ++i) {
-                    q[i] += lambda2 * h[i];
-                    if (start_ == CodeStart::outputs) b[i] = h[i] >= 0 ? 1.0F : -1.0F;
-                  }
+                  pull(x, first, count, q.data(), b.data());
                   descent.run(q.data(), count, b.data());
                   codes.pack(first, count, b.data());
                   partial.add(x, b.data(), count);

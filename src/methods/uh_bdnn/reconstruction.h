@@ -9,17 +9,23 @@ namespace bdnn {
 // What the B step starts from.
 enum class CodeStart { zero, outputs };
 
+struct ReconstructionOptions {
+  double decay = 0;    // lambda1 of the decoder
+  double lambda2 = 0;  // how strongly the network's outputs pull codes
+  CodeStart start = CodeStart::outputs;
+  int sweeps = 100;      // of a descent over the bits, at most
+  int local_search = 0;  // rounds after a descent
+  int code_rounds = 0;   // alternations of decoder and codes alone, before there is a network
+};
+
 class Reconstruction final : public CodeStep {
  public:
-  // `decay` is lambda1 of the decoder. `lambda2` pulls codes to the network's outputs; a descent takes at most `sweeps`
-  // turns over the bits.
-  Reconstruction(std::size_t bits, std::size_t dimension, double decay, double lambda2, CodeStart start, int sweeps,
-                 Threads& threads);
+  Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options, Threads& threads);
 
   std::string similarity_name() const override { return "reconstruction"; }
   double evaluate(const OutputSums&, OutputGradient&) const override { return error_; }  // does not depend on H
-  double weight_decay() const override { return decay_ / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
-  void start(const TrainingSet& set, const TargetCodes& codes) override;
+  double weight_decay() const override { return options_.decay / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
+  void start(const TrainingSet& set, TargetCodes& codes) override;
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                TargetCodes& codes) override;
   std::vector<float> state() const override;
@@ -29,13 +35,14 @@ class Reconstruction final : public CodeStep {
 
  private:
   void fit(const DecoderSums& sums);
+  // The B step and the decoder that follows it. pull(x, first, count, q, b) adds to q what else pulls on the codes, and
+  // sets b to where they start from.
+  using Pull = std::function<void(const float* x, std::size_t first, std::size_t count, float* q, float* b)>;
+  void improve(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
 
   std::size_t bits_;
   std::size_t dimension_;
-  double decay_;
-  double lambda2_;
-  CodeStart start_;
-  int sweeps_;
+  ReconstructionOptions options_;
   Threads& threads_;
   Decoder decoder_;
   double error_ = 0;

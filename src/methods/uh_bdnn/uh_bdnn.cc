@@ -9,6 +9,8 @@ namespace {
 struct UhBdnnOptions : BinaryNetworkOptions {
   CodeStart code_start = CodeStart::outputs;
   int sweeps = 100;                     // of the B step at most
+  int local_search = 0;                 // rounds after a descent of the B step
+  int code_rounds = 0;                  // alternations of decoder and codes before the first network step
   std::optional<double> decoder_decay;  // lambda1 of the decoder
 
   UhBdnnOptions() {
@@ -46,18 +48,15 @@ UhBdnnOptions paper_profile() {
   return options;
 }
 
-Layer decoder_layer(const Decoder& decoder, const Scaling& scaling) {
-  // x = (W b + c) / factor + offset
-  Layer layer;
-  layer.outputs = static_cast<std::size_t>(decoder.w.rows());
-  layer.inputs = static_cast<std::size_t>(decoder.w.cols());
-  layer.weight.resize(layer.inputs * layer.outputs);
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::Map<RowMajor>(layer.weight.data(), decoder.w.rows(), decoder.w.cols()) =
-      (decoder.w.cast<double>() / scaling.factor).cast<float>();
-  const VectorXf bias = (decoder.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
-  layer.bias.assign(bias.begin(), bias.end());
-  return layer;
+// Codes to be rebuilt from: decoder and codes alternate to the end, and the network follows them once.
+UhBdnnOptions recall_profile() {
+  UhBdnnOptions options;
+  options.starts = 1;
+  options.decoder_decay = 1e-4;
+  options.code_rounds = 20;
+  options.local_search = 4;
+  options.alternation.iterations = 0;
+  return options;
 }
 
 Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
@@ -65,8 +64,11 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
   const double decay = options.decoder_decay.value_or(default_decoder_decay(task.bits));
   const auto new_step = [&] {
-    return std::make_unique<Reconstruction>(task.bits, dimension, decay, lambdas.binary, options.code_start,
-                                            options.sweeps, task.threads);
+    return std::make_unique<Reconstruction>(
+        task.bits, dimension,
+        ReconstructionOptions{decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
+                              options.code_rounds},
+        task.threads);
   };
   const TrainedBinaryNetwork trained =
       train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
@@ -83,6 +85,10 @@ Method uh_bdnn_method() {
                                 &UhBdnnOptions::code_start, {"zero", "outputs"}));
   options.push_back(
       integer_option("sweeps", "turns over the bits in a B step at most", &UhBdnnOptions::sweeps, 1, 1000000));
+  options.push_back(integer_option("local_search", "rounds of search after a descent of the B step",
+                                   &UhBdnnOptions::local_search, 0, 1000000));
+  options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
+                                   &UhBdnnOptions::code_rounds, 0, 100000));
   options.push_back(optional_real_option_at<UhBdnnOptions>(
       "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(
@@ -90,7 +96,8 @@ Method uh_bdnn_method() {
        .summary = "a deep network whose codes rebuild the samples",
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
        .options = std::move(options),
-       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()}},
+       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()},
+                    {"recall", "codes to be rebuilt from: for search by reconstruction", recall_profile()}},
        .resumable = true,
        .train = train_uh_bdnn});
 }

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "bdnn/bdnn.h"
+#include "cli/command.h"
+
+namespace bdnn::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string codes;
+  std::string out;
+  std::string data;
+  int threads = 0;
+  bool json = false;
+};
+
+void decode_verb(const Arguments& arguments) {
+  if (arguments.out.empty() && arguments.data.empty()) {
+    misuse("give --out for the rebuilt vectors, --data to measure how good they are, or both");
+  }
+  const Model model = load_model(arguments.model);
+  const auto progress = make_progress();
+  const Stopwatch watch;
+  const ReconstructionError result =
+      reconstruct_file(model, arguments.codes, arguments.out, arguments.data, arguments.threads, *progress);
+  const double seconds = watch.seconds();
+  if (arguments.json) {
+    nlohmann::ordered_json json = {
+        {"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
+    if (!arguments.data.empty()) {
+      json["error"] = result.error;
+      json["variance"] = result.variance;
+    }
+    print_json(json);
+    return;
+  }
+  fmt::print("{} vectors of dimension {} rebuilt; {:.2f} s\n", with_commas(result.count), model.dimension(), seconds);
+  if (arguments.data.empty()) return;
+  fmt::print("mean squared error {:.6g}, {:.2f} % of the variance {:.6g}\n", result.error,
+             100 * result.error / result.variance, result.variance);
+}
+
+}  // namespace
+
+void add_decode(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = add_verb(app, "decode", "Rebuild vectors from codes, and say how far they are from the originals",
+                            "  bdnn decode --model m.bdnn --codes x.codes --out rebuilt.fvecs\n"
+                            "  bdnn decode --model m.bdnn --codes x.codes --data x.fvecs --json");
+  verb->add_option("--model", arguments->model, "The model that made the codes")->required();
+  verb->add_option("--codes", arguments->codes, "Codes that 'bdnn encode' wrote")->required();
+  verb->add_option("--out", arguments->out, "Rebuilt vectors: a name with the ending of a known format");
+  verb->add_option("--data", arguments->data, "The original vectors, to measure the error");
+  add_threads_option(verb, arguments->threads);
+  add_json_option(verb, arguments->json);
+  verb->callback([arguments] { decode_verb(*arguments); });
+}
+
+}  // namespace bdnn::cli
