@@ -13,6 +13,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/model.h"
 #include "bdnn/progress.h"
+#include "bdnn/reconstruction.h"
 #include "bdnn/rerank.h"
 #include "bdnn/search.h"
 #include "bdnn/vectors.h"

@@ -59,6 +59,15 @@ class RankedResults {
     return std::span<const Ranked>(ranked_).subspan(begin, ends_[query] - begin);
   }
 
+  void clear() {
+    ranked_.clear();
+    ends_.clear();
+  }
+  void append(std::span<const Ranked> ranked) {
+    ranked_.insert(ranked_.end(), ranked.begin(), ranked.end());
+    ends_.push_back(ranked_.size());
+  }
+
  private:
   friend void rerank(const Results&, const Ranking&, std::size_t, int, RankedResults&);
   std::vector<Ranked> ranked_;

@@ -1,0 +1,65 @@
+// Codes read through their model: search by the distance of a query, as it is, to what the codes stand for.
+//
+//     bdnn::Codes codes = bdnn::encode(model, base, {.refined = true});
+//     bdnn::CodeScan scan(model, bdnn::RankBy::reconstruction, codes);
+//     bdnn::RankedResults results;
+//     scan.search(queries, 10, results);
+//     for (auto [id, score, distance] : results[0]) { ... }        // score: squared distance to the rebuilt vector
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bdnn/codes.h"
+#include "bdnn/model.h"
+#include "bdnn/rerank.h"
+#include "bdnn/vectors.h"
+
+namespace bdnn {
+
+// What makes a code near to a query.
+enum class RankBy : std::uint8_t {
+  hamming,         // the bits in which it differs from the query's code
+  asymmetric,      // ||h - b||^2: the query's outputs before the sign, to the code
+  reconstruction,  // ||q - (W b + c)||^2: the query itself, to the vector that the decoder rebuilds from the code
+};
+std::string_view name_of(RankBy rank);
+RankBy rank_by_name(const std::string& name);  // a name that is none raises Error with the names that there are
+
+// Judges the members of a shortlist (bdnn/rerank.h) by their codes: code i is that of id i.
+class CodeRanking final : public Ranking {
+ public:
+  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);
+  ~CodeRanking() override;
+
+  void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A database arranged to be searched whole, by asymmetric distance or reconstruction. It takes the memory of the codes
+// and, for reconstruction, two bytes more per code. Any number of threads may search the same one.
+class CodeScan {
+ public:
+  CodeScan(const Model& model, RankBy by, const Codes& database, int threads = 0);
+  ~CodeScan();
+  CodeScan(CodeScan&&) noexcept;
+  CodeScan& operator=(CodeScan&&) noexcept;
+
+  std::size_t size() const;
+  std::size_t bytes() const;  // of memory
+
+  // The k nearest to each query, by ascending score, then ascending id: what computing every score would give. There
+  // are fewer where the database has fewer. threads = 0: one per core. Results do not depend on it.
+  void search(const Vectors& queries, std::size_t k, RankedResults& results, int threads = 0) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bdnn

@@ -1,0 +1,31 @@
+// Sums of small tables over the four-bit pieces of codes, 64 codes at a time in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bdnn {
+
+// Codes of `rows` bytes stand in blocks of 64: first the 64 first bytes, then the 64 second bytes, and so on.
+inline constexpr std::size_t kCodesPerTableBlock = 64;
+inline constexpr std::size_t kQueriesPerTableScan = 4;
+
+// One query's tables: 16 values for the lower four bits of a code's first byte, 16 for its upper four bits, then those
+// of the second byte, and so on. What codes sum up to stays at 255 once it gets there.
+struct ByteTables {
+  const std::uint8_t* values;  // 32 per row
+  std::uint8_t limit;          // at most 254
+  std::uint32_t*
+      found;  // receives, ascending, the codes whose sum is at most the limit, counted from the first block's
+  std::size_t found_count;
+};
+
+// Goes over `blocks` blocks for up to kQueriesPerTableScan queries. `found` has room for all codes of the blocks.
+void scan_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
+                 std::size_t query_count);
+
+// The sums themselves, of one query: 64 per block.
+void sum_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                std::uint8_t* sums);
+
+}  // namespace bdnn

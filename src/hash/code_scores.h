@@ -1,0 +1,60 @@
+// How near a code is to a query that stays as it is. Both distances here are, up to a constant of the query, a sum over
+// the bits of a code plus a number of the code's own:
+//   ||h - b||^2       = ||h||^2     - 2 h^T b + L
+//   ||q - W b - c||^2 = ||q - c||^2 - 2 t^T b + b^T G b,   t = W^T (q - c), G = W^T W
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bdnn/reconstruction.h"
+#include "hash/encoder.h"
+#include "hash/refiner.h"
+
+namespace bdnn {
+
+// The part of the sum that one query decides, by four bits of the code at a time.
+struct ScoreTables {
+  double constant = 0;
+  std::vector<double> values;  // 16 for each four bits, the first ones first; two times 16 per byte of a code
+
+  double linear(const std::uint8_t* code, std::size_t stride = 1) const {
+    double sum = constant;
+    const double* table = values.data();
+    for (std::size_t i = 0; i < values.size() / 32; ++i, table += 32) {
+      const std::uint8_t byte = code[i * stride];
+      sum += table[byte & 15] + table[16 + (byte >> 4)];
+    }
+    return sum;
+  }
+};
+
+// The scores of a model; shared by all threads. Every score that bdnn gives is linear() + norm(), from here.
+class CodeScores {
+ public:
+  CodeScores(const Model& model, RankBy by);  // not by Hamming distance
+
+  std::size_t bits() const { return bits_; }
+  bool has_norms() const { return gram_.has_value(); }
+
+  // Queries that are not finite raise Error with their number, counted from `first`.
+  std::vector<ScoreTables> tables(const Vectors& queries, std::size_t first) const;
+
+  // b^T G b of codes that stand one after the other; zeros for the asymmetric distance.
+  struct Scratch {
+    std::vector<float> b;
+    std::vector<float> y;
+  };
+  void norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const;
+
+ private:
+  std::size_t bits_;
+  std::size_t dimension_;
+  std::optional<Encoder> encoder_;           // of h
+  std::optional<DecoderView> view_;          // of t
+  std::optional<PackedMatrix<float>> gram_;  // G
+};
+
+}  // namespace bdnn

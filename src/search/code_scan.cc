@@ -1,0 +1,350 @@
+// A scan in three steps, each of which lets few codes through to the next: sums of tables rounded down to bytes, 64
+// codes at a time; sums of the tables as they are, with the norm rounded down to 16 bits; the score itself.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "base/blocks.h"
+#include "base/error.h"
+#include "bdnn/reconstruction.h"
+#include "codes/table_scan.h"
+#include "hash/code_scores.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::size_t kBlocksPerChunk = 64;  // between two looks at what was found
+constexpr std::size_t kSampledRuns = 32;     // parts of the database that the first bound comes from ...
+constexpr std::size_t kBlocksPerRun = 8;     // ... and their length
+constexpr double kUnits = 254;               // bytes up to this can be told apart from "more"
+
+// Codes and their norms as the steps need them.
+struct Database {
+  CodeScores scores;
+  Encoder encoder;
+  CodesOrigin origin;
+  std::size_t size = 0;
+  std::size_t code_bytes = 0;
+  std::size_t rows = 0;  // bytes of a code, and one more for the upper half of its norm
+  AlignedBuffer<std::uint8_t> blocks;
+  std::vector<std::uint8_t> lower_norms;  // norm >= least_norm + step * (256 * upper + lower)
+  double least_norm = 0;
+  double step = 0;
+  double slack = 0;  // a score is at most so much above what the second step makes of it
+
+  Database(const Model& model, RankBy by, const Codes& database, Threads& threads);
+
+  std::size_t block_count() const { return (size + kCodesPerTableBlock - 1) / kCodesPerTableBlock; }
+
+  // The first byte of a code; the others follow kCodesPerTableBlock bytes apart.
+  const std::uint8_t* code(std::size_t i) const {
+    return blocks.data() + i / kCodesPerTableBlock * rows * kCodesPerTableBlock + i % kCodesPerTableBlock;
+  }
+
+  // The second step: no more than the score, and less by at most `slack`.
+  double lower_bound(const ScoreTables& tables, std::size_t i) const {
+    const std::uint8_t* at = code(i);
+    const double linear = tables.linear(at, kCodesPerTableBlock);
+    if (lower_norms.empty()) return linear;
+    return linear + least_norm + step * (256.0 * at[code_bytes * kCodesPerTableBlock] + lower_norms[i]);
+  }
+};
+
+Database::Database(const Model& model, RankBy by, const Codes& database, Threads& threads)
+    : scores(model, by),
+      encoder(make_encoder(model)),
+      origin(database.origin()),
+      size(database.size()),
+      code_bytes(database.bytes_per_code()),
+      rows(code_bytes + (scores.has_norms() ? 1 : 0)) {
+  if (database.bits() != model.bits()) {
+    misuse("the codes have {} bits, the model's have {}", database.bits(), model.bits());
+  }
+  if (!origin.model.empty() && origin.model != fingerprint(model)) {
+    misuse("the codes were made by the model {}, not by this one ({})", origin.model, fingerprint(model));
+  }
+  const std::size_t bytes = block_count() * rows * kCodesPerTableBlock;
+  blocks = AlignedBuffer<std::uint8_t>(bytes);
+  if (scores.has_norms()) lower_norms.resize(size);
+
+  struct Worker {
+    CodeScores::Scratch scratch;
+    std::vector<double> norms = std::vector<double>(kSamplesPerBlock);
+    double least = std::numeric_limits<double>::max();
+    double most = std::numeric_limits<double>::lowest();
+  };
+  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
+  const auto norms_of = [&](const Range& range, Worker& own) {
+    scores.norms(database[range.first].data(), range.count, own.scratch, own.norms.data());
+  };
+  if (scores.has_norms()) {
+    threads.for_each(blocks_of(size), [&](std::size_t block, int worker) {
+      Worker& own = workers[static_cast<std::size_t>(worker)];
+      const Range range = block_range(block, size);
+      norms_of(range, own);
+      const auto [least, most] = std::minmax_element(own.norms.begin(), own.norms.begin() + range.count);
+      own.least = std::min(own.least, *least);
+      own.most = std::max(own.most, *most);
+    });
+    double most = std::numeric_limits<double>::lowest();
+    least_norm = std::numeric_limits<double>::max();
+    for (const Worker& own : workers) {
+      least_norm = std::min(least_norm, own.least);
+      most = std::max(most, own.most);
+    }
+    if (size == 0) least_norm = most = 0;
+    step = (most - least_norm) / 65535;
+    // Rounding may put a norm a little beside its place; these are far larger than rounding.
+    const double margin = 1e-9 * std::max(std::abs(most), std::abs(least_norm));
+    slack = step + 2 * margin;
+    least_norm -= margin;
+  }
+  static_assert(kSamplesPerBlock % kCodesPerTableBlock == 0);
+  threads.for_each(blocks_of(size), [&](std::size_t block, int worker) {
+    Worker& own = workers[static_cast<std::size_t>(worker)];
+    const Range range = block_range(block, size);
+    if (scores.has_norms()) norms_of(range, own);
+    for (std::size_t i = 0; i < range.count; i += kCodesPerTableBlock) {
+      const std::size_t first = range.first + i;
+      std::uint8_t* out = blocks.data() + first * rows;
+      std::fill_n(out, rows * kCodesPerTableBlock, std::uint8_t{0});
+      for (std::size_t lane = 0; lane < std::min(kCodesPerTableBlock, range.count - i); ++lane) {
+        const auto bytes_of = database[first + lane];
+        for (std::size_t row = 0; row < code_bytes; ++row) out[row * kCodesPerTableBlock + lane] = bytes_of[row];
+        if (!scores.has_norms()) continue;
+        const double place = step > 0 ? std::floor((own.norms[i + lane] - least_norm) / step) : 0;
+        const auto norm = static_cast<unsigned>(std::clamp(place, 0.0, 65535.0));
+        out[code_bytes * kCodesPerTableBlock + lane] = static_cast<std::uint8_t>(norm >> 8);
+        lower_norms[first + lane] = static_cast<std::uint8_t>(norm & 255);
+      }
+    }
+  });
+}
+
+struct Candidate {
+  double lower;  // than its score
+  std::size_t id;
+};
+
+// One query on its way over a part of the database.
+class QueryScan {
+ public:
+  QueryScan(const Database& database, const ScoreTables& tables, std::size_t k)
+      : database_(database), tables_(tables), k_(k), values_(database.rows * 32) {
+    pieces_.assign(tables.values.begin(), tables.values.end());
+    if (!database.lower_norms.empty()) {
+      for (const double place : {256.0, 4096.0}) {
+        for (unsigned value = 0; value < 16; ++value) pieces_.push_back(database.step * place * value);
+      }
+    }
+    least_ = tables.constant + database.least_norm;
+    most_ = least_;
+    for (std::size_t i = 0; i < pieces_.size(); i += 16) {
+      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + 16);
+      const double piece_least = *least;
+      least_ += piece_least;
+      most_ += *most;
+      for (std::size_t value = 0; value < 16; ++value) pieces_[i + value] -= piece_least;
+    }
+    most_ += database.step * 256;
+    round(most_);
+  }
+
+  // A bound on the k-th best score, from what a sample sums up to.
+  void sample(std::size_t first_block, std::size_t blocks) {
+    if (blocks < 2 * kSampledRuns * kBlocksPerRun || kSampledRuns * kBlocksPerRun * kCodesPerTableBlock < 2 * k_)
+      return;
+    std::array<std::size_t, 256> counts{};
+    std::array<std::uint8_t, kBlocksPerRun * kCodesPerTableBlock> sums;
+    for (std::size_t run = 0; run < kSampledRuns; ++run) {
+      const std::size_t block = first_block + run * (blocks / kSampledRuns);
+      sum_tables(database_.code(block * kCodesPerTableBlock), database_.rows, kBlocksPerRun, values_.data(),
+                 sums.data());
+      for (const std::uint8_t sum : sums) ++counts[sum];
+    }
+    std::size_t within = 0;
+    for (std::size_t sum = 0; sum < 255; ++sum) {
+      within += counts[sum];
+      if (within < k_) continue;
+      // Each table was rounded down by less than a unit.
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / 16) + database_.slack);
+      return;
+    }
+  }
+
+  ByteTables byte_tables() {
+    found_.resize(kBlocksPerChunk * kCodesPerTableBlock);
+    const double limit = std::floor((bound_ - least_) / unit_ + 1e-6);
+    return {values_.data(), static_cast<std::uint8_t>(std::clamp(limit, 0.0, kUnits)), found_.data(), 0};
+  }
+
+  // Takes what a chunk gave.
+  void take(const ByteTables& chunk, std::size_t first) {
+    for (std::size_t i = 0; i < chunk.found_count; ++i) {
+      const std::size_t id = first + chunk.found[i];
+      if (id >= database_.size) continue;  // fills up the last block
+      const double lower = database_.lower_bound(tables_, id);
+      if (lower > bound_) continue;
+      candidates_.push_back({lower, id});
+      if (candidates_.size() >= 2 * k_ + 64) tighten();
+    }
+  }
+
+  // Adds what another part of the database gave.
+  void take(const QueryScan& other) {
+    candidates_.insert(candidates_.end(), other.candidates_.begin(), other.candidates_.end());
+  }
+
+  // The k best of what is left, by their scores.
+  std::vector<Ranked> best(const std::uint8_t* query_code) {
+    if (candidates_.size() > k_) tighten();
+    std::vector<std::uint8_t> codes(candidates_.size() * database_.code_bytes);
+    std::vector<double> norms(candidates_.size());
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const std::uint8_t* at = database_.code(candidates_[i].id);
+      for (std::size_t row = 0; row < database_.code_bytes; ++row) {
+        codes[i * database_.code_bytes + row] = at[row * kCodesPerTableBlock];
+      }
+    }
+    CodeScores::Scratch scratch;
+    database_.scores.norms(codes.data(), candidates_.size(), scratch, norms.data());
+    std::vector<Ranked> ranked;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const std::span<const std::uint8_t> code(codes.data() + i * database_.code_bytes, database_.code_bytes);
+      ranked.push_back({candidates_[i].id, tables_.linear(code.data()) + norms[i],
+                        static_cast<std::uint32_t>(hamming_distance(code, {query_code, code.size()}))});
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
+    ranked.resize(std::min(k_, ranked.size()));
+    return ranked;
+  }
+
+ private:
+  void tighten() {
+    const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    const auto less = [](const Candidate& a, const Candidate& b) { return a.lower < b.lower; };
+    std::nth_element(candidates_.begin(), last, candidates_.end(), less);
+    tighten_to(last->lower + database_.slack);
+    std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.lower > bound_; });
+  }
+
+  void tighten_to(double bound) {
+    bound_ = std::min(bound_, bound);
+    if (bound_ - least_ < 0.9 * (top_ - least_)) round(bound_);
+  }
+
+  // Makes bytes of the tables, so that the largest that can be told stands for `top`.
+  void round(double top) {
+    top_ = top;
+    unit_ = std::max((top - least_) / kUnits, std::numeric_limits<double>::min());
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      values_[i] = static_cast<std::uint8_t>(std::min(255.0, std::floor(pieces_[i] / unit_)));
+    }
+  }
+
+  const Database& database_;
+  const ScoreTables& tables_;
+  std::size_t k_;
+  std::vector<double> pieces_;  // the tables of the code and of its norm, each less its least value
+  double least_ = 0;            // no score is below
+  double most_ = 0;             // nor above
+  double top_ = 0;
+  double unit_ = 0;
+  double bound_ = std::numeric_limits<double>::infinity();  // at least k codes score no more
+  std::vector<std::uint8_t> values_;
+  std::vector<std::uint32_t> found_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+struct CodeScan::State {
+  Database database;
+};
+
+CodeScan::CodeScan(const Model& model, RankBy by, const Codes& database, int thread_count) {
+  Threads threads(thread_count);
+  state_ = std::make_unique<State>(State{Database(model, by, database, threads)});
+}
+
+CodeScan::~CodeScan() = default;
+CodeScan::CodeScan(CodeScan&&) noexcept = default;
+CodeScan& CodeScan::operator=(CodeScan&&) noexcept = default;
+
+std::size_t CodeScan::size() const { return state_->database.size; }
+std::size_t CodeScan::bytes() const {
+  const Database& database = state_->database;
+  return database.block_count() * database.rows * kCodesPerTableBlock + database.lower_norms.size();
+}
+
+void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& results, int thread_count) const {
+  if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  results.clear();
+  Threads threads(thread_count);
+  const Database& database = state_->database;
+  const std::size_t groups = (queries.size() + kQueriesPerTableScan - 1) / kQueriesPerTableScan;
+  const auto team = static_cast<std::size_t>(threads.count());
+  // Few queries share the threads by parts of the database.
+  const std::size_t chunks = (database.block_count() + kBlocksPerChunk - 1) / kBlocksPerChunk;
+  const std::size_t parts = groups >= team || groups == 0 ? 1 : std::clamp<std::size_t>(chunks / 8, 1, team / groups);
+  struct Group {
+    std::vector<ScoreTables> tables;
+    std::vector<std::uint8_t> codes;
+    std::vector<std::vector<QueryScan>> parts;
+    std::mutex preparing;
+    std::size_t left = 0;
+  };
+  std::vector<Group> all(groups);
+  std::vector<std::vector<Ranked>> ranked(queries.size());
+  threads.for_each(groups * parts, [&](std::size_t task, int) {
+    Group& group = all[task / parts];
+    const std::size_t first = task / parts * kQueriesPerTableScan;
+    const std::size_t count = std::min(kQueriesPerTableScan, queries.size() - first);
+    {
+      const std::lock_guard lock(group.preparing);
+      if (group.tables.empty()) {
+        const Vectors own = queries.slice(first, count);
+        group.tables = database.scores.tables(own, first);
+        group.codes.resize(count * database.code_bytes);
+        std::vector<float> floats(count * own.dimension());
+        Encoder::Scratch scratch;
+        database.encoder.encode(own.floats(0, count, floats.data()), count, scratch, group.codes.data());
+        group.parts.resize(parts);
+        group.left = parts;
+      }
+    }
+    const std::size_t part = task % parts;
+    const std::size_t begin = chunks * part / parts * kBlocksPerChunk;
+    const std::size_t end = std::min(database.block_count(), chunks * (part + 1) / parts * kBlocksPerChunk);
+    std::vector<QueryScan> scans;
+    for (std::size_t q = 0; q < count; ++q) {
+      scans.emplace_back(database, group.tables[q], k);
+      if (end > begin) scans.back().sample(begin, end - begin);
+    }
+    std::array<ByteTables, kQueriesPerTableScan> tables;
+    for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
+      for (std::size_t q = 0; q < count; ++q) tables[q] = scans[q].byte_tables();
+      const std::size_t here = std::min(kBlocksPerChunk, end - block);
+      scan_tables(database.code(block * kCodesPerTableBlock), database.rows, here, tables.data(), count);
+      for (std::size_t q = 0; q < count; ++q) scans[q].take(tables[q], block * kCodesPerTableBlock);
+    }
+    {
+      const std::lock_guard lock(group.preparing);
+      group.parts[part] = std::move(scans);
+      if (--group.left > 0) return;
+    }
+    for (std::size_t q = 0; q < count; ++q) {
+      QueryScan& whole = group.parts[0][q];
+      for (std::size_t other = 1; other < parts; ++other) whole.take(group.parts[other][q]);
+      ranked[first + q] = whole.best(group.codes.data() + q * database.code_bytes);
+    }
+    group.parts.clear();
+  });
+  for (const auto& entries : ranked) results.append(entries);
+}
+
+}  // namespace bdnn

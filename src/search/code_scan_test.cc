@@ -1,0 +1,225 @@
+// The scan by tables against computing every score.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "base/simd_target.h"
+#include "bdnn/methods.h"
+#include "bdnn/reconstruction.h"
+#include "codes/table_scan.h"
+#include "expect_error.h"
+
+namespace bdnn {
+namespace {
+
+Layer random_layer(std::size_t inputs, std::size_t outputs, Random& random) {
+  Layer layer{inputs, outputs, std::vector<float>(inputs * outputs), std::vector<float>(outputs)};
+  for (float& entry : layer.weight) entry = static_cast<float>(random.normal());
+  for (float& entry : layer.bias) entry = static_cast<float>(random.normal());
+  return layer;
+}
+
+Vectors random_vectors(std::size_t dimension, std::size_t count, Random& random) {
+  std::vector<float> values(dimension * count);
+  for (float& entry : values) entry = static_cast<float>(3 * random.normal());
+  return {dimension, count, std::move(values)};
+}
+
+Codes random_codes(std::size_t bits, std::size_t count, Random& random) {
+  const std::size_t bytes = (bits + 7) / 8;
+  const std::size_t distinct = 1 + random.below(2 * count + 1);  // ties come with few
+  std::vector<std::uint8_t> pool(bytes * distinct);
+  for (auto& byte : pool) byte = static_cast<std::uint8_t>(random.bits());
+  std::vector<std::uint8_t> codes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* code = pool.data() + random.below(distinct) * bytes;
+    codes.insert(codes.end(), code, code + bytes);
+    if (bits % 8 != 0) codes.back() = static_cast<std::uint8_t>(codes.back() & ((1U << bits % 8) - 1));
+  }
+  return {bits, count, std::move(codes)};
+}
+
+struct Case {
+  Model model;
+  Codes codes;
+  Vectors queries;
+  std::size_t k;
+  RankBy by;
+};
+
+Case random_case(std::uint64_t seed) {
+  Random random(seed);
+  const std::size_t bits = random.below(3) == 0 ? 8 * (1 + random.below(32)) : 1 + random.below(140);
+  const std::size_t dimension = 1 + random.below(40);
+  const std::size_t count = random.below(50) == 0 ? 33000 + random.below(8000) : random.below(400);
+  Case c;
+  c.model.function = Network{{random_layer(dimension, bits, random)}};
+  c.model.decoder = random_layer(bits, dimension, random);
+  c.codes = random_codes(bits, count, random);
+  c.queries = random_vectors(dimension, 1 + random.below(count > 400 ? 3 : 9), random);
+  c.k = 1 + random.below(random.below(3) == 0 ? std::min<std::size_t>(count, 400) + 5 : 20);
+  c.by = random.below(3) == 0 ? RankBy::asymmetric : RankBy::reconstruction;
+  return c;
+}
+
+// From the definition, vector by vector, in double.
+double naive_score(const Case& c, std::size_t query, std::size_t id) {
+  const float* q = c.queries.floats(query, 1, nullptr);
+  const Layer& layer = c.by == RankBy::asymmetric ? std::get<Network>(c.model.function).layers[0] : *c.model.decoder;
+  const auto bit = [&](std::size_t k) { return (c.codes[id][k / 8] >> (k % 8) & 1) != 0 ? 1.0 : -1.0; };
+  double sum = 0;
+  for (std::size_t row = 0; row < layer.outputs; ++row) {
+    double value = static_cast<double>(layer.bias[row]);
+    for (std::size_t k = 0; k < layer.inputs; ++k) {
+      value += static_cast<double>(layer.weight[row * layer.inputs + k]) *
+               (c.by == RankBy::asymmetric ? static_cast<double>(q[k]) : bit(k));
+    }
+    const double difference = value - (c.by == RankBy::asymmetric ? bit(row) : static_cast<double>(q[row]));
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+class CodeScanTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { force_simd_target(GetParam()); }
+  void TearDown() override { force_simd_target(""); }
+};
+
+TEST_P(CodeScanTest, EqualsComputingEveryScoreOnRandomCases) {
+  RankedResults found;
+  RankedResults ranked;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const Case c = random_case(seed);
+    const CodeScan scan(c.model, c.by, c.codes, 1 + static_cast<int>(seed % 3));
+    scan.search(c.queries, c.k, found, 1 + static_cast<int>(seed % 4));
+    // All codes as one shortlist.
+    std::vector<Neighbour> all(c.codes.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].id = i;
+    Results everything;
+    for (std::size_t q = 0; q < c.queries.size(); ++q) everything.append(all);
+    rerank(everything, CodeRanking(c.model, c.by, c.codes, c.queries), c.k, 1, ranked);
+    ASSERT_EQ(found.size(), ranked.size());
+    for (std::size_t q = 0; q < found.size(); ++q) {
+      ASSERT_EQ(found[q].size(), std::min(c.k, c.codes.size())) << seed;
+      for (std::size_t i = 0; i < found[q].size(); ++i) {
+        ASSERT_EQ(found[q][i].id, ranked[q][i].id) << "case " << seed << ", query " << q << ", rank " << i;
+        ASSERT_EQ(found[q][i].score, ranked[q][i].score);
+      }
+    }
+  }
+}
+
+TEST_P(CodeScanTest, ScoresAreThoseOfTheDefinition) {
+  RankedResults found;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Case c = random_case(seed);
+    CodeScan(c.model, c.by, c.codes, 1).search(c.queries, c.k, found, 1);
+    const Codes query_codes = encode(c.model, c.queries);
+    for (std::size_t q = 0; q < found.size(); ++q) {
+      double last = 0;
+      for (const auto& [id, score, distance] : found[q]) {
+        const double expected = naive_score(c, q, id);
+        ASSERT_NEAR(score, expected, 2e-4 * (1 + expected)) << "case " << seed;
+        ASSERT_GE(score, last);
+        last = score;
+        ASSERT_EQ(distance, hamming_distance(query_codes[q], c.codes[id]));
+      }
+    }
+  }
+}
+
+TEST_P(CodeScanTest, SumsOfTablesStayAtTheirLargestValue) {
+  Random random(3);
+  for (const std::size_t rows : {1, 2, 5, 9}) {
+    const std::size_t blocks = 3;
+    std::vector<std::uint8_t> codes(rows * blocks * 64 + 64);
+    auto* aligned = reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(codes.data()) + 63) / 64 * 64);
+    for (std::size_t i = 0; i < rows * blocks * 64; ++i) aligned[i] = static_cast<std::uint8_t>(random.bits());
+    std::vector<std::uint8_t> values(rows * 32);
+    for (auto& value : values) value = static_cast<std::uint8_t>(random.below(1 + random.below(256)));
+    std::vector<std::uint8_t> sums(blocks * 64);
+    sum_tables(aligned, rows, blocks, values.data(), sums.data());
+    std::vector<std::uint32_t> found(blocks * 64);
+    ByteTables query{values.data(), 120, found.data(), 0};
+    scan_tables(aligned, rows, blocks, &query, 1);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      unsigned sum = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::uint8_t byte = aligned[(i / 64 * rows + row) * 64 + i % 64];
+        sum += values[row * 32 + (byte & 15U)] + values[row * 32 + 16 + (byte >> 4U)];
+      }
+      ASSERT_EQ(sums[i], std::min(sum, 255U));
+      if (sum <= 120) {
+        ASSERT_EQ(found.at(next++), i);
+      }
+    }
+    ASSERT_EQ(query.found_count, next);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, CodeScanTest, ::testing::ValuesIn(simd_targets()),
+                         [](const auto& target) { return target.param; });
+
+TEST(CodeScan, ThreadsChangeNothing) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Case c = random_case(seed);
+    if (c.codes.size() < 33000) continue;
+    RankedResults one;
+    RankedResults many;
+    const CodeScan scan(c.model, c.by, c.codes, 1);
+    for (const std::size_t queries : {std::size_t{1}, c.queries.size()}) {
+      scan.search(c.queries.slice(0, queries), c.k, one, 1);
+      scan.search(c.queries.slice(0, queries), c.k, many, 7);
+      for (std::size_t q = 0; q < queries; ++q) {
+        ASSERT_TRUE(std::equal(one[q].begin(), one[q].end(), many[q].begin(), many[q].end()));
+      }
+    }
+  }
+}
+
+TEST(CodeScan, WhatDoesNotFitIsRefused) {
+  Random random(1);
+  Case c = random_case(7);
+  RankedResults results;
+  const CodeScan scan(c.model, RankBy::reconstruction, c.codes);
+  EXPECT_BDNN_ERROR(scan.search(c.queries, 0, results), misuse, "ask for at least 1");
+  EXPECT_BDNN_ERROR(scan.search(random_vectors(c.model.dimension() + 1, 2, random), 1, results), misuse,
+                    "the queries have dimension");
+  EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::hamming, c.codes), misuse, "Hamming distance");
+  EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, random_codes(c.model.bits() + 1, 3, random)), misuse,
+                    "the model's have");
+  std::vector<float> bad(c.model.dimension(), 1.0F);
+  bad.back() = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_BDNN_ERROR(scan.search(Vectors(c.model.dimension(), 1, bad), 1, results), failure, "query 0 has nan");
+  c.model.decoder.reset();
+  EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes), misuse, "has no decoder");
+  EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse, "there are hamming, asymmetric and reconstruction");
+  scan.search(random_vectors(c.model.dimension(), 0, random), 3, results);
+  EXPECT_EQ(results.size(), 0U);
+}
+
+TEST(CodeScan, RefinedCodesAreNearerToTheirVectors) {
+  Random random(5);
+  const Vectors x = random_vectors(20, 3000, random);
+  const Model model = train(x, {.method = "lsh", .bits = 24});  // its hyperplanes overlap
+  double last = std::numeric_limits<double>::max();
+  for (const EncodeOptions& options :
+       {EncodeOptions{}, EncodeOptions{.refined = true, .local_search = 0}, EncodeOptions{.refined = true}}) {
+    const Codes codes = encode(model, x, options);
+    EXPECT_EQ(codes.origin().refined, options.refined);
+    const Vectors rebuilt = reconstruct(model, codes);
+    double error = 0;
+    for (std::size_t i = 0; i < 3000 * 20; ++i) {
+      error += std::pow(static_cast<double>(x.floats(0, 3000, nullptr)[i] - rebuilt.floats(0, 3000, nullptr)[i]), 2);
+    }
+    EXPECT_LT(error, 0.99 * last);
+    last = error;
+  }
+}
+
+}  // namespace
+}  // namespace bdnn
