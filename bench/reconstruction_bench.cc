@@ -144,6 +144,8 @@ void compare(const Data& data, std::size_t bits) {
     faiss::IndexPQ pq(d, bytes, 8);
     theirs(data, "Faiss PQ", pq);
     faiss::OPQMatrix rotation(d, bytes);
+    rotation.niter = 20;  // of 50, and fewer vectors: its training would take most of the time otherwise
+    rotation.max_train_points = 30000;
     faiss::IndexPQ rotated(d, bytes, 8);
     faiss::IndexPreTransform opq(&rotation, &rotated);
     theirs(data, "Faiss OPQ + PQ", opq);

@@ -73,7 +73,7 @@ HarmonicNumbers::HarmonicNumbers(std::size_t largest) : sums_(largest + 1) {
   }
 }
 
-AveragePrecision average_precision(const Ranking& ranking, Ties ties, std::size_t cutoff,
+AveragePrecision average_precision(const TieRanking& ranking, Ties ties, std::size_t cutoff,
                                    const HarmonicNumbers& harmonic) {
   AveragePrecision sum;
   if (ranking.relevant == 0) return sum;
@@ -98,7 +98,7 @@ AveragePrecision average_precision(const Ranking& ranking, Ties ties, std::size_
   return sum;
 }
 
-double relevant_among_first(const Ranking& ranking, Ties ties, std::size_t k) {
+double relevant_among_first(const TieRanking& ranking, Ties ties, std::size_t k) {
   std::size_t before = 0;
   std::size_t relevant_before = 0;
   auto group = ranking.groups.begin();
@@ -122,7 +122,7 @@ double relevant_among_first(const Ranking& ranking, Ties ties, std::size_t k) {
   return whole + static_cast<double>(std::upper_bound(places, end, cut) - places);
 }
 
-double nearest_among_first(const Ranking& ranking, Ties ties, std::size_t k) {
+double nearest_among_first(const TieRanking& ranking, Ties ties, std::size_t k) {
   std::size_t before = 0;
   for (std::size_t d = 0; d < ranking.nearest->distance; ++d) before += ranking.groups[d].size;
   const std::size_t size = ranking.groups[ranking.nearest->distance].size;

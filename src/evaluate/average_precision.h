@@ -16,7 +16,7 @@ struct TieGroup {
   std::size_t relevant = 0;
 };
 
-struct Ranking {
+struct TieRanking {
   std::vector<TieGroup> groups = {};  // one per distance, from 0
   std::size_t relevant = 0;           // in all groups
 
@@ -55,13 +55,13 @@ struct AveragePrecision {
 
 // Over the first `cutoff` ranks; `harmonic` must reach to the lesser of the cutoff and the size of the ranking. 0 if
 // nothing is relevant.
-AveragePrecision average_precision(const Ranking& ranking, Ties ties, std::size_t cutoff,
+AveragePrecision average_precision(const TieRanking& ranking, Ties ties, std::size_t cutoff,
                                    const HarmonicNumbers& harmonic);
 
 // How many relevant ones are among the first k: their expected number for Ties::expected.
-double relevant_among_first(const Ranking& ranking, Ties ties, std::size_t k);
+double relevant_among_first(const TieRanking& ranking, Ties ties, std::size_t k);
 
 // Whether ranking.nearest is among the first k: 0, 1, or for Ties::expected its probability.
-double nearest_among_first(const Ranking& ranking, Ties ties, std::size_t k);
+double nearest_among_first(const TieRanking& ranking, Ties ties, std::size_t k);
 
 }  // namespace bdnn

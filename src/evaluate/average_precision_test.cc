@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::size_t kAll = 1000000000;
 
-AveragePrecision worth(const Ranking& ranking, Ties ties, std::size_t cutoff = kAll) {
+AveragePrecision worth(const TieRanking& ranking, Ties ties, std::size_t cutoff = kAll) {
   return average_precision(ranking, ties, cutoff, HarmonicNumbers(1000));
 }
 
 // At distance 0 two codes, not relevant and relevant; at distance 1 three: relevant, not, relevant.
-Ranking example() { return {.groups = {{2, 1}, {3, 2}}, .relevant = 3, .places = {2, 1, 3}, .nearest = {{1, 3}}}; }
+TieRanking example() { return {.groups = {{2, 1}, {3, 2}}, .relevant = 3, .places = {2, 1, 3}, .nearest = {{1, 3}}}; }
 
 // The numbers of docs/evaluation.md.
 TEST(AveragePrecision, IsThatOfTheWorkedExample) {
-  const Ranking ranking = example();
+  const TieRanking ranking = example();
   // Relevant at ranks 1, 3, 4.
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::best).standard, (1.0 + 2.0 / 3 + 3.0 / 4) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::best).standard, 29.0 / 36);
@@ -50,7 +50,7 @@ TEST(AveragePrecision, IsThatOfTheWorkedExample) {
 }
 
 TEST(AveragePrecision, OfACutoffIsDividedByAllRelevant) {
-  const Ranking ranking = example();
+  const TieRanking ranking = example();
   // The first 3: relevant at 1 and 3; at 2; at 2 and 3.
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::best, 3).standard, (1.0 + 2.0 / 3) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::worst, 3).standard, (1.0 / 2) / 3);
@@ -65,7 +65,7 @@ TEST(AveragePrecision, OfACutoffIsDividedByAllRelevant) {
 }
 
 TEST(AmongFirst, CountsByHand) {
-  const Ranking ranking = example();
+  const TieRanking ranking = example();
   // The first 4: the first group with its 1, and 2 of the 3 codes of the second, of which 2 are relevant.
   EXPECT_DOUBLE_EQ(relevant_among_first(ranking, Ties::expected, 4), 1 + 2.0 * 2 / 3);
   EXPECT_EQ(relevant_among_first(ranking, Ties::best, 4), 3);
@@ -101,7 +101,7 @@ TEST(HarmonicNumbers, DifferencesAreRightToTheLastDigits) {
 }
 
 // The sum over ranks that the closed form replaces, in long double.
-AveragePrecision by_ranks(const Ranking& ranking, std::size_t cutoff) {
+AveragePrecision by_ranks(const TieRanking& ranking, std::size_t cutoff) {
   long double standard = 0;
   long double trapezoid = 0;
   std::size_t before = 0;
@@ -125,7 +125,7 @@ AveragePrecision by_ranks(const Ranking& ranking, std::size_t cutoff) {
 }
 
 RC_GTEST_PROP(AveragePrecisionProperty, LargeGroupsLoseNoDigits, ()) {
-  Ranking ranking;
+  TieRanking ranking;
   std::size_t size = 0;
   const auto groups = *rc::gen::inRange(1, 40);
   for (int i = 0; i < groups; ++i) {
@@ -152,7 +152,7 @@ RC_GTEST_PROP(AveragePrecisionProperty, LargeGroupsLoseNoDigits, ()) {
 TEST(AveragePrecision, OfAPairBehindAllOthersIsNotRounding) {
   // A plain difference of harmonic numbers in double has only six digits of this right.
   const double exact = (1.0 / 60001 + 2.0 / 60002) / 2;
-  const Ranking ranking{.groups = {{60000, 0}, {2, 2}}, .relevant = 2};
+  const TieRanking ranking{.groups = {{60000, 0}, {2, 2}}, .relevant = 2};
   for (const Ties ties : {Ties::expected, Ties::best, Ties::worst}) {
     EXPECT_NEAR(average_precision(ranking, ties, kAll, HarmonicNumbers(60002)).standard, exact, 1e-10 * exact);
   }

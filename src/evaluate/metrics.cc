@@ -7,17 +7,22 @@
 #include "base/threads.h"
 #include "evaluate/average_precision.h"
 #include "evaluate/rankings.h"
+#include "evaluate/score_rankings.h"
 
 namespace bdnn {
 namespace {
 
-void check_codes(const Codes& database, const Codes& queries) {
-  if (queries.size() == 0) misuse("there are no queries; give at least 1");
-  if (database.size() == 0) misuse("the database of codes is empty; give at least 1 code");
-  if (database.size() > std::numeric_limits<std::uint32_t>::max()) {
-    misuse("the database has {} codes; at most {} can be evaluated", database.size(),
+void check_sizes(std::size_t database, std::size_t queries) {
+  if (queries == 0) misuse("there are no queries; give at least 1");
+  if (database == 0) misuse("the database of codes is empty; give at least 1 code");
+  if (database > std::numeric_limits<std::uint32_t>::max()) {
+    misuse("the database has {} codes; at most {} can be evaluated", database,
            std::numeric_limits<std::uint32_t>::max());
   }
+}
+
+void check_codes(const Codes& database, const Codes& queries) {
+  check_sizes(database.size(), queries.size());
   if (database.bits() != queries.bits()) {
     misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(),
            database.bits());
@@ -128,7 +133,7 @@ void add(const TieGroup& within, std::size_t relevant, MetricsResult::AtRadius& 
 }
 
 // Adds what one query is worth.
-void add(const Ranking& ranking, Ties ties, std::size_t cutoff, const HarmonicNumbers& harmonic,
+void add(const TieRanking& ranking, Ties ties, std::size_t cutoff, const HarmonicNumbers& harmonic,
          std::vector<TieGroup>& within, MetricsResult& sums) {
   const AveragePrecision precision = average_precision(ranking, ties, cutoff, harmonic);
   sums.mean_average_precision += precision.standard;
@@ -149,44 +154,47 @@ void add(const Ranking& ranking, Ties ties, std::size_t cutoff, const HarmonicNu
   for (auto& at : sums.curve) add(within[at.radius], ranking.relevant, at);
 }
 
-}  // namespace
+void check_relevance(const Relevance& relevance, const MetricsOptions& options, std::size_t database,
+                     std::size_t queries) {
+  check_self(relevance, database, queries);
+  if (const auto* lists = std::get_if<Relevance::Neighbours>(&relevance.of))
+    check(*lists, relevance, database, queries);
+  if (const auto* labels = std::get_if<Relevance::Labels>(&relevance.of)) check(*labels, database, queries);
+  check_ranks(options, relevance, database);
+}
 
-MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
-                             const MetricsOptions& options, Progress& progress) {
-  check_codes(database, queries);
-  check_self(relevance, database.size(), queries.size());
-  const auto* lists = std::get_if<Relevance::Neighbours>(&relevance.of);
-  if (lists) check(*lists, relevance, database.size(), queries.size());
-  if (!lists) check(std::get<Relevance::Labels>(relevance.of), database.size(), queries.size());
-  check_ranks(options, relevance, database.size());
-  const Rankings rankings(database, queries, relevance, options.ties);
+// The means over the rankings of all queries, whatever they are rankings by.
+template <class Rankings>
+MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::size_t queries,
+                        const Relevance& relevance, const MetricsOptions& options, Threads& threads,
+                        Progress& progress) {
   std::size_t some_relevant = 0;
-  while (some_relevant < queries.size() && rankings.relevant(some_relevant) == 0) ++some_relevant;
-  if (some_relevant == queries.size()) {
+  while (some_relevant < queries && rankings.relevant(some_relevant) == 0) ++some_relevant;
+  if (some_relevant == queries) {
     misuse("none of the {} queries has its label in the database of {} codes; are these the labels of these codes?",
-           queries.size(), database.size());
+           queries, database.size());
   }
 
   const std::size_t cutoff = options.cutoff == 0 ? database.size() : std::min(options.cutoff, database.size());
   const HarmonicNumbers harmonic(options.ties == Ties::order ? 0 : cutoff);
-  const MetricsResult zero = zeros(options, database.bits(), lists != nullptr);
+  const bool lists = std::holds_alternative<Relevance::Neighbours>(relevance.of);
+  const MetricsResult zero = zeros(options, database.bits(), lists);
   MetricsResult result = zero;
   struct Worker {
-    Rankings::Scratch scratch;
+    typename Rankings::Scratch scratch;
     std::vector<TieGroup> within;
     MetricsResult sums;
   };
-  Threads threads(options.threads);
   std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
   const auto range_of = [&](std::size_t block) {
     const std::size_t first = block * Rankings::kQueriesPerBlock;
-    return Range{first, std::min(Rankings::kQueriesPerBlock, queries.size() - first)};
+    return Range{first, std::min(Rankings::kQueriesPerBlock, queries - first)};
   };
-  threads.in_order((queries.size() + Rankings::kQueriesPerBlock - 1) / Rankings::kQueriesPerBlock,
+  threads.in_order((queries + Rankings::kQueriesPerBlock - 1) / Rankings::kQueriesPerBlock,
                    [&](std::size_t block, int index) {
                      Worker& worker = workers[static_cast<std::size_t>(index)];
                      worker.sums = zero;
-                     rankings.for_each(range_of(block), worker.scratch, [&](std::size_t, const Ranking& ranking) {
+                     rankings.for_each(range_of(block), worker.scratch, [&](std::size_t, const TieRanking& ranking) {
                        add(ranking, options.ties, cutoff, harmonic, worker.within, worker.sums);
                      });
                    },
@@ -194,17 +202,45 @@ MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const 
                      const MetricsResult& sums = workers[static_cast<std::size_t>(index)].sums;
                      for_each_sum(result, sums, [](double& a, double b) { a += b; });
                      result.queries_without_relevant += sums.queries_without_relevant;
-                     progress.update("queries", range_of(block).first + range_of(block).count, queries.size());
+                     progress.update("queries", range_of(block).first + range_of(block).count, queries);
                    });
 
-  const auto count = static_cast<double>(queries.size());
+  const auto count = static_cast<double>(queries);
   for_each_sum(result, zero, [&](double& a, double) { a /= count; });
-  result.queries = queries.size();
+  result.queries = queries;
   result.database = database.size();
   result.bits = database.bits();
   result.ties = options.ties;
   result.cutoff = options.cutoff;
   return result;
+}
+
+}  // namespace
+
+MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
+                             const MetricsOptions& options, Progress& progress) {
+  check_codes(database, queries);
+  check_relevance(relevance, options, database.size(), queries.size());
+  Threads threads(options.threads);
+  const Rankings rankings(database, queries, relevance, options.ties);
+  return mean_over(rankings, database, queries.size(), relevance, options, threads, progress);
+}
+
+MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& database, const Vectors& queries,
+                              const Relevance& relevance, const MetricsOptions& options, Progress& progress) {
+  check_sizes(database.size(), queries.size());
+  if (database.bits() != model.bits()) {
+    misuse("the database has codes of {} bits, the model's have {}", database.bits(), model.bits());
+  }
+  if (options.ties == Ties::order) misuse("codes that score the same are not put in the order of the database");
+  MetricsOptions without_radii = options;
+  without_radii.radii.clear();
+  without_radii.curve = false;
+  check_relevance(relevance, without_radii, database.size(), queries.size());
+  Threads threads(options.threads);
+  const CodeScores scores(model, by);
+  const ScoreRankings rankings(scores, database, queries, relevance, threads);
+  return mean_over(rankings, database, queries.size(), relevance, without_radii, threads, progress);
 }
 
 }  // namespace bdnn

@@ -11,6 +11,7 @@
 
 #include "bdnn/codes.h"
 #include "bdnn/progress.h"
+#include "bdnn/reconstruction.h"
 
 namespace bdnn {
 
@@ -92,5 +93,10 @@ struct MetricsResult {
 // raises Error.
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
                              const MetricsOptions& options, Progress& progress);
+
+// The same for a ranking by asymmetric distance or reconstruction, where the queries stay vectors. There are no radii
+// then, and ties are not broken by position.
+MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& database, const Vectors& queries,
+                              const Relevance& relevance, const MetricsOptions& options, Progress& progress);
 
 }  // namespace bdnn

@@ -74,12 +74,12 @@ std::size_t Rankings::relevant(std::size_t query) const {
 }
 
 void Rankings::for_each(Range queries, Scratch& scratch,
-                        const std::function<void(std::size_t, const Ranking&)>& take) const {
+                        const std::function<void(std::size_t, const TieRanking&)>& take) const {
   scratch.distances.resize(kCodesPerPiece);
   ties_ == Ties::order ? count_in_order(queries, scratch) : count(queries, scratch);
   for (std::size_t i = 0; i < queries.count; ++i) {
     const std::size_t query = queries.first + i;
-    Ranking& ranking = scratch.ranking;
+    TieRanking& ranking = scratch.ranking;
     ranking.groups.assign(database_.bits() + 1, {});
     ranking.relevant = relevant(query);
     ties_ == Ties::order ? rank_in_order(query, i, scratch) : rank(query, i, scratch);
@@ -177,7 +177,7 @@ void Rankings::count_in_order(Range queries, Scratch& scratch) const {
 }
 
 void Rankings::rank_in_order(std::size_t query, std::size_t slot, Scratch& scratch) const {
-  Ranking& ranking = scratch.ranking;
+  TieRanking& ranking = scratch.ranking;
   auto& placing = scratch.placings[slot];
   const std::size_t stride = ranking.groups.size();
   for (std::size_t d = 0; d < stride; ++d) ranking.groups[d].size = scratch.counts[slot * stride + d];

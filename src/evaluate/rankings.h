@@ -35,7 +35,7 @@ class Rankings {
       std::vector<Found> found;
     };
     std::vector<Placing> placings;
-    Ranking ranking;
+    TieRanking ranking;
   };
 
   Rankings(const Codes& database, const Codes& queries, const Relevance& relevance, Ties ties);
@@ -45,7 +45,7 @@ class Rankings {
 
   // Calls take(query, ranking) for each of at most kQueriesPerBlock queries, in their order.
   void for_each(Range queries, Scratch& scratch,
-                const std::function<void(std::size_t query, const Ranking& ranking)>& take) const;
+                const std::function<void(std::size_t query, const TieRanking& ranking)>& take) const;
 
  private:
   std::int64_t self(std::size_t query) const { return relevance_.self.empty() ? -1 : relevance_.self[query]; }

@@ -1,5 +1,8 @@
 #include "hash/refiner.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "codes/hamming.h"
 #include "hash/encoder.h"
@@ -55,10 +58,16 @@ void Refiner::refine(const float* x, std::size_t count, Scratch& scratch, std::u
 }
 
 void unpack_codes(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b) {
-  const std::size_t bytes = (bits + 7) / 8;
+  static const auto kOfByte = [] {
+    std::array<std::array<float, 8>, 256> all;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      for (unsigned k = 0; k < 8; ++k) all[byte][k] = (byte >> k & 1U) != 0 ? 1.0F : -1.0F;
+    }
+    return all;
+  }();
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t k = 0; k < bits; ++k) {
-      b[i * bits + k] = (codes[i * bytes + k / 8] >> (k % 8) & 1) != 0 ? 1.0F : -1.0F;
+    for (std::size_t k = 0; k < bits; k += 8) {
+      std::copy_n(kOfByte[*codes++].data(), std::min<std::size_t>(8, bits - k), b + i * bits + k);
     }
   }
 }
