@@ -28,10 +28,11 @@ enum class RankBy : std::uint8_t {
 std::string_view name_of(RankBy rank);
 RankBy rank_by_name(const std::string& name);  // a name that is none raises Error with the names that there are
 
-// Judges the members of a shortlist (bdnn/rerank.h) by their codes: code i is that of id i.
+// Judges the members of a shortlist (bdnn/rerank.h) by their codes.
 class CodeRanking final : public Ranking {
  public:
-  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);
+  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);  // code i is that of id i
+  CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries);  // ids are the index's
   ~CodeRanking() override;
 
   void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;

@@ -1,20 +1,44 @@
 #include "cli/codes_input.h"
 
 #include "base/error.h"
-#include "cli/command.h"
 #include "codes/codes_file.h"
 
 namespace bdnn::cli {
 
-Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, int threads) {
+void add_codes_options(CLI::App* verb, EncodeOptions& options) {
+  verb->add_option_function<std::string>(
+          "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
+          "What vectors become: hash, the signs of the hash function (default), or refined, the codes that the\n"
+          "decoder rebuilds them from best")
+      ->check(CLI::IsMember({"hash", "refined"}));
+  verb->add_option("--local-search", options.local_search,
+                   "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+}
+
+void add_rank_option(CLI::App* verb, RankBy& rank) {
+  verb->add_option_function<std::string>(
+      "--rank", [&rank](const std::string& name) { rank = rank_by_name(name); },
+      "What makes a code near: hamming (default), asymmetric (the query's outputs before the sign) or\n"
+      "reconstruction (the query itself, to the vector that the decoder rebuilds)");
+}
+
+Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank) {
+  if (!model) misuse("--rank {} needs --model, which codes are read through", name_of(rank));
+  if (is_codes_file(path)) misuse("{} holds codes; --rank {} takes queries as they are: vectors", path, name_of(rank));
+  return load_vectors(path);
+}
+
+Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, const EncodeOptions& options) {
   try {
-    return encode(model, vectors, threads);
+    return encode(model, vectors, options);
   } catch (const Error& error) {
     throw Error(error.kind(), path + ": " + error.what());
   }
 }
 
-Codes codes_from(const std::string& path, const std::optional<Model>& model, int threads) {
+Codes codes_from(const std::string& path, const std::optional<Model>& model, const EncodeOptions& options) {
   if (is_codes_file(path)) {
     Codes codes = load_codes(path);
     if (model && !codes.origin().model.empty() && codes.origin().model != fingerprint(*model)) {
@@ -22,7 +46,7 @@ Codes codes_from(const std::string& path, const std::optional<Model>& model, int
     }
     return codes;
   }
-  if (model) return encode_named(*model, load_vectors(path), path, threads);
+  if (model) return encode_named(*model, load_vectors(path), path, options);
   return load_codes(path);
 }
 

@@ -5,14 +5,24 @@
 #include <string>
 
 #include "bdnn/bdnn.h"
+#include "cli/command.h"
 
 namespace bdnn::cli {
 
+// --codes and --local-search: which codes vectors become.
+void add_codes_options(CLI::App* verb, EncodeOptions& options);
+
+// --rank: what makes a code near to a query.
+void add_rank_option(CLI::App* verb, RankBy& rank);
+
 // Codes as they stand in the file, or vectors made codes by the model. Codes of another model are refused.
-Codes codes_from(const std::string& path, const std::optional<Model>& model, int threads);
+Codes codes_from(const std::string& path, const std::optional<Model>& model, const EncodeOptions& options);
 
 // The same for vectors that are in memory already; `path` is what messages call them.
-Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, int threads);
+Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, const EncodeOptions& options);
+
+// Queries that are ranked for as they are: vectors, not codes.
+Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank);
 
 // One label for each of `count` vectors of the file `of`; none for an empty path.
 std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of);

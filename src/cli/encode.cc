@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bdnn/bdnn.h"
-#include "cli/command.h"
+#include "cli/codes_input.h"
 
 namespace bdnn::cli {
 namespace {
@@ -10,7 +10,6 @@ struct Arguments {
   std::string model;
   std::string data;
   std::string out;
-  std::string codes = "hash";
   EncodeOptions options;
   bool json = false;
 };
@@ -50,19 +49,10 @@ void add_encode(CLI::App& app) {
   verb->add_option("--model", arguments->model, "A model that 'bdnn train' wrote")->required();
   verb->add_option("--data", arguments->data, "Vectors: a file of any known format")->required();
   verb->add_option("--out", arguments->out, "Codes: a name that ends in .codes, .npy or .bvecs")->required();
-  verb->add_option("--codes", arguments->codes, "Signs of the hash function, or codes to be rebuilt from")
-      ->check(CLI::IsMember({"hash", "refined"}))
-      ->capture_default_str();
-  verb->add_option("--local-search", arguments->options.local_search,
-                   "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  add_codes_options(verb, arguments->options);
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] {
-    arguments->options.refined = arguments->codes == "refined";
-    encode_verb(*arguments);
-  });
+  verb->callback([arguments] { encode_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli

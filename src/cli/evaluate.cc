@@ -37,6 +37,9 @@ struct Arguments {
   std::vector<std::string> set;
   std::uint64_t split_seed = 0;
 
+  EncodeOptions encoding;  // of the database
+  RankBy rank = RankBy::hamming;
+
   std::string ties;
   std::size_t cutoff = 0;
   std::vector<std::size_t> radii;
@@ -128,25 +131,28 @@ void evaluate_files(const Arguments& arguments) {
   const auto progress = make_progress();
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
-  const Codes database = codes_from(arguments.database, model, arguments.threads);
-  const Codes queries = codes_from(arguments.queries, model, arguments.threads);
+  const bool hamming = arguments.rank == RankBy::hamming;
+  const Codes database = codes_from(arguments.database, model, arguments.encoding);
+  const Codes queries = hamming ? codes_from(arguments.queries, model, {.threads = arguments.threads}) : Codes();
+  const Vectors vectors = hamming ? Vectors() : query_vectors_from(arguments.queries, model, arguments.rank);
+  const std::size_t query_count = hamming ? queries.size() : vectors.size();
   std::vector<std::int64_t> self;
   if (arguments.leave_one_out) {
-    if (database.size() != queries.size()) {
+    if (database.size() != query_count) {
       misuse("--leave-one-out is for queries that are the database itself; there are {} queries and {} codes",
-             queries.size(), database.size());
+             query_count, database.size());
     }
-    for (std::size_t i = 0; i < queries.size(); ++i) self.push_back(static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < query_count; ++i) self.push_back(static_cast<std::int64_t>(i));
   }
   GroundTruth truth;
   Relevance relevance = Relevance::neighbours({}, 0);
   if (by_labels) {
     auto database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
-    auto query_labels = labels_from(arguments.query_labels, queries.size(), arguments.queries);
+    auto query_labels = labels_from(arguments.query_labels, query_count, arguments.queries);
     relevance = Relevance::labels(std::move(database_labels), std::move(query_labels));
   } else {
     if (!arguments.ground_truth.empty()) {
-      truth = load_ground_truth(arguments.ground_truth, database.size(), queries.size(), arguments.neighbours);
+      truth = load_ground_truth(arguments.ground_truth, database.size(), query_count, arguments.neighbours);
     } else {
       truth = cached_neighbours(load_vectors(arguments.database), load_vectors(arguments.queries),
                                 {arguments.neighbours, metric_of(arguments), self, arguments.threads}, arguments.cache,
@@ -155,7 +161,10 @@ void evaluate_files(const Arguments& arguments) {
     relevance = Relevance::neighbours(truth.ids, truth.k);
   }
   relevance.self = self;
-  const auto result = evaluate_codes(database, queries, relevance, metrics_options(arguments, {}), *progress);
+  const MetricsOptions options = metrics_options(arguments, {});
+  const auto result = hamming
+                          ? evaluate_codes(database, queries, relevance, options, *progress)
+                          : evaluate_scores(*model, arguments.rank, database, vectors, relevance, options, *progress);
   if (!arguments.curve.empty()) write_curve(result, arguments.curve);
   const ordered_json values = values_of(result);
   if (arguments.json) {
@@ -263,8 +272,15 @@ void evaluate_protocol(const Arguments& arguments) {
   const MetricsOptions options = metrics_options(arguments, protocol.metrics);
   std::vector<Run> runs;
   const auto evaluate_model = [&](const Model& model, std::uint64_t seed) {
-    const Codes database = encode_named(model, dataset.database, "the protocol's database", arguments.threads);
-    const Codes queries = encode_named(model, dataset.queries, "the protocol's queries", arguments.threads);
+    const Codes database = encode_named(model, dataset.database, "the protocol's database", arguments.encoding);
+    if (arguments.rank != RankBy::hamming) {
+      runs.push_back(
+          {model.bits(), seed,
+           evaluate_scores(model, arguments.rank, database, dataset.queries, relevance, options, *progress)});
+      return;
+    }
+    const Codes queries =
+        encode_named(model, dataset.queries, "the protocol's queries", {.threads = arguments.threads});
     runs.push_back({model.bits(), seed, evaluate_codes(database, queries, relevance, options, *progress)});
   };
   if (!arguments.model.empty()) {
@@ -330,6 +346,8 @@ void add_evaluate(CLI::App& app) {
       ->allow_extra_args(false);
   verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own")
       ->check(whole_number());
+  add_rank_option(verb, arguments->rank);
+  add_codes_options(verb, arguments->encoding);
   verb->add_option("--ties", arguments->ties,
                    "How equal distances are ordered: expected (over all orders; the default), "
                    "order (of the database), best or worst")
@@ -347,6 +365,10 @@ void add_evaluate(CLI::App& app) {
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb->callback([arguments, protocol] {
+    arguments->encoding.threads = arguments->threads;
+    if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
+      misuse("--radius and --curve are of Hamming distance, and --rank says {}", name_of(arguments->rank));
+    }
     if (protocol->count() > 0) return evaluate_protocol(*arguments);
     evaluate_files(*arguments);
   });

@@ -35,7 +35,7 @@ IndexOptions options_of(const Arguments& arguments) {
 Codes codes_of(const Arguments& arguments) {
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
-  return codes_from(arguments.data, model, arguments.threads);
+  return codes_from(arguments.data, model, {.threads = arguments.threads});
 }
 
 // The state of an index, after a change of it.

@@ -21,10 +21,12 @@ struct Arguments {
   std::string query_labels;
   std::string plan = "automatic";
   std::string rerank;
+  RankBy rank = RankBy::hamming;
+  EncodeOptions encoding;  // of a database of vectors
   KeyArguments only;
   SearchOptions options;
   std::size_t radius = 0;
-  std::size_t shortlist = 100;
+  std::size_t shortlist = 0;  // 0: as the ranking has it
   std::size_t first = 0;
   bool explain = false;
   bool json = false;
@@ -42,6 +44,8 @@ struct Answer {
   PlanEstimate expected;
   double seconds = 0;
   double rerank_seconds = 0;
+
+  std::size_t queries() const { return std::max(results.size(), ranked.size()); }
 
   ordered_json key(std::uint64_t id) const {
     if (index && index->info().names) return index->name(id);
@@ -81,23 +85,23 @@ void search_codes(const Codes& database, const SearchOptions& options, const Cod
 }
 
 void print_explanation(const Arguments& arguments, const Answer& answer) {
-  const double measured = 1e6 * answer.seconds / static_cast<double>(std::max<std::size_t>(answer.results.size(), 1));
+  const double measured = 1e6 * answer.seconds / static_cast<double>(std::max<std::size_t>(answer.queries(), 1));
   if (arguments.json) {
     print_json({{"plan", name_of(answer.expected.plan)},
                 {"expected_microseconds", answer.expected.microseconds},
                 {"expected_scan_microseconds", answer.expected.scan_microseconds},
                 {"expected_table_microseconds", answer.expected.table_microseconds},
                 {"measured_microseconds", measured},
-                {"queries", answer.results.size()}});
+                {"queries", answer.queries()}});
     return;
   }
   fmt::print("{}plan: {}; expected {:.3g} us per query, measured {:.3g} us over {} queries\n", answer.expected.text,
-             name_of(answer.expected.plan), answer.expected.microseconds, measured, with_commas(answer.results.size()));
+             name_of(answer.expected.plan), answer.expected.microseconds, measured, with_commas(answer.queries()));
 }
 
 void print_json_results(const Answer& answer) {
   auto list = ordered_json::array();
-  for (std::size_t q = 0; q < answer.results.size(); ++q) {
+  for (std::size_t q = 0; q < answer.queries(); ++q) {
     auto ids = ordered_json::array();
     auto distances = ordered_json::array();
     auto scores = ordered_json::array();
@@ -143,7 +147,7 @@ void print_results(const Answer& answer) {
                key.is_string() ? printable(key.get<std::string>()) : fmt::format("{}", id), distance, score,
                label(answer.database_labels, id));
   };
-  for (std::size_t q = 0; q < answer.results.size(); ++q) {
+  for (std::size_t q = 0; q < answer.queries(); ++q) {
     if (ranked) {
       for (const auto& entry : answer.ranked[q])
         line(q, entry.id, entry.distance, fmt::format("\t{:.9g}", entry.score));
@@ -151,8 +155,8 @@ void print_results(const Answer& answer) {
       for (const auto& entry : answer.results[q]) line(q, entry.id, entry.distance, "");
     }
   }
-  const double queries = static_cast<double>(std::max<std::size_t>(answer.results.size(), 1));
-  say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query{}\n", with_commas(answer.results.size()),
+  const double queries = static_cast<double>(std::max<std::size_t>(answer.queries(), 1));
+  say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query{}\n", with_commas(answer.queries()),
                   with_commas(answer.size), answer.bits, 1e6 * answer.seconds / queries,
                   ranked ? fmt::format(", {:.1f} us to rank again", 1e6 * answer.rerank_seconds / queries) : ""));
 }
@@ -161,6 +165,23 @@ void print_results(const Answer& answer) {
 Vectors query_vectors(const Arguments& arguments, std::size_t count) {
   const Vectors vectors = load_vectors(arguments.queries);
   return vectors.slice(0, std::min(count, vectors.size()));
+}
+
+// All codes, by their scores.
+void scan_codes(const Arguments& arguments, const Model& model, const Codes& database, const Vectors& queries,
+                Answer& answer) {
+  const CodeScan scan(model, arguments.rank, database, arguments.options.threads);
+  const Stopwatch watch;
+  scan.search(queries, arguments.options.k, answer.ranked, arguments.options.threads);
+  answer.seconds = watch.seconds();
+  answer.expected.text =
+      fmt::format("{} codes of {} bits: scan by {}\n", database.size(), database.bits(), name_of(arguments.rank));
+}
+
+void print_answer(const Arguments& arguments, const Answer& answer) {
+  if (arguments.explain) return print_explanation(arguments, answer);
+  if (arguments.json) return print_json_results(answer);
+  print_results(answer);
 }
 
 void search_verb(Arguments& arguments) {
@@ -173,7 +194,7 @@ void search_verb(Arguments& arguments) {
   Answer answer;
   Codes database;
   if (arguments.index.empty()) {
-    database = codes_from(arguments.database, model, threads);
+    database = codes_from(arguments.database, model, arguments.encoding);
     answer.size = database.size();
     answer.bits = database.bits();
     if (restricted) {
@@ -192,30 +213,43 @@ void search_verb(Arguments& arguments) {
              answer.index->info().origin.model, fingerprint(*model));
     }
   }
-  const Codes all_queries = codes_from(arguments.queries, model, threads);
+  const Codes all_queries = codes_from(arguments.queries, model, {.threads = threads});
   answer.database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
   answer.query_labels = labels_from(arguments.query_labels, all_queries.size(), arguments.queries);
   const Codes queries = first_of(all_queries, arguments.first);
+  const bool by_codes = arguments.rank != RankBy::hamming;
+  const Vectors vectors =
+      by_codes ? query_vectors_from(arguments.queries, model, arguments.rank).slice(0, queries.size()) : Vectors();
+  if (by_codes && !answer.index && arguments.shortlist == 0) {
+    scan_codes(arguments, *model, database, vectors, answer);
+    return print_answer(arguments, answer);
+  }
   SearchOptions options = arguments.options;
-  if (!arguments.rerank.empty()) {
-    if (answer.index && answer.index->info().names)
+  if (!arguments.rerank.empty() || by_codes) {
+    if (!by_codes && answer.index && answer.index->info().names)
       misuse("--rerank goes by ids, and the keys of {} are names", arguments.index);
-    options.k = std::max(options.k, arguments.shortlist);
+    const std::size_t usual = by_codes ? 1000 : 100;
+    options.k = std::max(options.k, arguments.shortlist == 0 ? usual : arguments.shortlist);
   }
   if (answer.index) {
     search_index(arguments, options, queries, answer);
   } else {
     search_codes(database, options, queries, answer);
   }
+  std::unique_ptr<Ranking> ranking;
   if (!arguments.rerank.empty()) {
-    const VectorRanking ranking(arguments.rerank, query_vectors(arguments, queries.size()));
+    ranking = std::make_unique<VectorRanking>(arguments.rerank, query_vectors(arguments, queries.size()));
+  } else if (by_codes && answer.index) {
+    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, *answer.index, vectors);
+  } else if (by_codes) {
+    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, database, vectors);
+  }
+  if (ranking) {
     const Stopwatch watch;
-    rerank(answer.results, ranking, arguments.options.k, threads, answer.ranked);
+    rerank(answer.results, *ranking, arguments.options.k, threads, answer.ranked);
     answer.rerank_seconds = watch.seconds();
   }
-  if (arguments.explain) return print_explanation(arguments, answer);
-  if (arguments.json) return print_json_results(answer);
-  print_results(answer);
+  print_answer(arguments, answer);
 }
 
 }  // namespace
@@ -227,9 +261,10 @@ void add_search(CLI::App& app) {
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs -k 10\n"
       "  bdnn search --database base.codes --queries q.codes --radius 2 --json\n"
       "  bdnn search --index db.index --queries q.codes -k 10 --explain\n"
-      "  bdnn search --index db.index --model m.bdnn --queries q.fvecs --rerank base.fvecs --shortlist 1000\n\n"
+      "  bdnn search --index db.index --model m.bdnn --queries q.fvecs --rerank base.fvecs --shortlist 1000\n"
+      "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
       "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
-      "of the index. With --rerank: by ascending score, the squared distance of the vectors.");
+      "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors.");
   verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
   verb->add_option("--database", arguments->database, "What to search: codes, or vectors to be encoded");
   verb->add_option("--index", arguments->index, "What to search: an index ('bdnn index build')");
@@ -245,12 +280,14 @@ void add_search(CLI::App& app) {
   verb->add_flag("--explain", arguments->explain,
                  "Print the plan, what it is expected to cost and what it cost instead");
   add_key_options(verb, arguments->only, "those that may be found");
+  add_rank_option(verb, arguments->rank);
+  add_codes_options(verb, arguments->encoding);
   auto* rerank = verb->add_option("--rerank", arguments->rerank,
                                   "Vectors to rank the nearest codes by: vector i of the file is that of id i");
-  verb->add_option("--shortlist", arguments->shortlist, "How many of the nearest codes are ranked")
-      ->needs(rerank)
-      ->check(whole_number())
-      ->capture_default_str();
+  verb->add_option(
+          "--shortlist", arguments->shortlist,
+          "How many of the nearest codes are ranked (default: 100 by vectors; by --rank all, of an index 1000)")
+      ->check(whole_number());
   rerank->excludes(radius);
   verb->add_option("--first", arguments->first, "Search only for the first so many queries")->check(whole_number());
   verb->add_option("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
@@ -259,6 +296,14 @@ void add_search(CLI::App& app) {
   add_json_option(verb, arguments->json);
   verb->callback([arguments, radius] {
     if (radius->count() > 0) arguments->options.radius = arguments->radius;
+    arguments->encoding.threads = arguments->options.threads;
+    const bool by_codes = arguments->rank != RankBy::hamming;
+    if (by_codes && (radius->count() > 0 || !arguments->rerank.empty())) {
+      misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
+    }
+    if (arguments->shortlist > 0 && !by_codes && arguments->rerank.empty()) {
+      misuse("--shortlist is what --rerank or --rank puts in order; give one of them");
+    }
     search_verb(*arguments);
   });
 }
