@@ -298,6 +298,9 @@ void add_search(CLI::App& app) {
     if (radius->count() > 0) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;
     const bool by_codes = arguments->rank != RankBy::hamming;
+    if (by_codes && arguments->model.empty()) {
+      misuse("--rank {} needs --model, which codes are read through", name_of(arguments->rank));
+    }
     if (by_codes && (radius->count() > 0 || !arguments->rerank.empty())) {
       misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
     }
