@@ -87,8 +87,10 @@ class Alternation {
       const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);
       TargetCodes query_signs(sizes_.bits(), queries_.size());
       query_signs.pack(0, queries_.size(), h.data());
-      score = selection_.score(signs, query_signs);
-      round.emplace_back("held_out_mAP", *score);
+      const HeldOutScore held_out = selection_.score(signs, query_signs);
+      round.emplace_back("held_out_mAP", held_out.average_precision);
+      if (held_out.precision) round.emplace_back("held_out_precision", *held_out.precision);
+      score = held_out.value();
     }
     ++state.without_gain;
     if (!score || !state.best.score || *score > *state.best.score) {

@@ -45,7 +45,7 @@ struct AlternationResult {
   std::vector<float> state;       // of the code step, then
   int iteration = 0;
   int iterations = 0;           // how many were made after the first
-  std::optional<double> score;  // on what was held out
+  std::optional<double> score;  // on what was held out: HeldOutScore::value()
 };
 
 // Where an alternation starts from.

@@ -32,7 +32,8 @@ TargetCodes first_codes(const TrainingTask& task, const Moments& moments, const 
     const std::uint64_t seed = task.seed + 0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(start);
     const MatrixXd r = itq_rotation(v, kRotations, seed, task.threads, task.progress);
     TargetCodes codes = signs_of(r, v, selection.rows().training);
-    const double score = selection.possible() ? selection.score(codes, signs_of(r, v, selection.rows().queries)) : 0;
+    const double score =
+        selection.possible() ? selection.score(codes, signs_of(r, v, selection.rows().queries)).value() : 0;
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(codes);
@@ -85,8 +86,11 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   trained.network = to_network(sizes, result.parameters, scaling.offset, scaling.factor);
   trained.state = std::move(result.state);
   trained.scaling = scaling;
-  trained.outcome = fmt::format("iteration {} of {} kept{}", result.iteration, result.iterations,
-                                result.score ? fmt::format(", held-out mAP {:.4f}", *result.score) : "");
+  trained.outcome = fmt::format(
+      "iteration {} of {} kept{}", result.iteration, result.iterations,
+      result.score
+          ? fmt::format(", held-out {} {:.4f}", task.labels.empty() ? "mAP" : "mAP and precision, mean", *result.score)
+          : "");
   return trained;
 }
 

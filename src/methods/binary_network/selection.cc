@@ -80,10 +80,11 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
   relevance_ = Relevance::neighbours(neighbours_, per_query_);
 }
 
-double Selection::score(const TargetCodes& training, const TargetCodes& queries) const {
+HeldOutScore Selection::score(const TargetCodes& training, const TargetCodes& queries) const {
   Progress silent;
   MetricsOptions options;
-  options.radii = {};
+  const bool labels = std::holds_alternative<Relevance::Labels>(relevance_.of);
+  if (!labels) options.radii = {};
   options.threads = threads_;
   const auto codes = [](const TargetCodes& b, const std::vector<std::uint32_t>& places) {
     if (places.empty()) return Codes(b.bits(), b.size(), b.bytes());
@@ -94,8 +95,11 @@ double Selection::score(const TargetCodes& training, const TargetCodes& queries)
     }
     return Codes(b.bits(), places.size(), std::move(some));
   };
-  return evaluate_codes(codes(training, searched_), codes(queries, asked_), relevance_, options, silent)
-      .mean_average_precision;
+  const MetricsResult result =
+      evaluate_codes(codes(training, searched_), codes(queries, asked_), relevance_, options, silent);
+  HeldOutScore score{result.mean_average_precision};
+  if (labels) score.precision = result.radii.front().precision;
+  return score;
 }
 
 }  // namespace bdnn

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,15 @@ struct HeldOut {
 // At most a tenth of the samples is held out, and none where that is fewer than one.
 HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed);
 
+// What codes are worth on what was held out.
+struct HeldOutScore {
+  double average_precision = 0;          // mean over the held-out rows
+  std::optional<double> precision = {};  // with labels: of what is within Hamming distance 2
+
+  // What is chosen by. Average precision alone would not see classes whose codes are near each other.
+  double value() const { return precision ? (average_precision + *precision) / 2 : average_precision; }
+};
+
 class Selection {
  public:
   // Relevant to a held-out sample are its nearest training samples or, with labels, those of its class; then the
@@ -29,8 +39,8 @@ class Selection {
   const HeldOut& rows() const { return rows_; }
   bool possible() const { return possible_; }
 
-  // The mean average precision of the codes of the training rows and of the held-out rows.
-  double score(const TargetCodes& training, const TargetCodes& queries) const;
+  // Of the codes of the training rows and of the held-out rows.
+  HeldOutScore score(const TargetCodes& training, const TargetCodes& queries) const;
 
  private:
   HeldOut rows_;

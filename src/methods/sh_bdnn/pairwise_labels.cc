@@ -69,7 +69,7 @@ void PairwiseLabels::improve(const LayerSizes& sizes, const TrainingSet& set, st
   // Every term but the binary one is blind to H -> R H. So R is free, and the codes it gives are compared by what they
   // are for: search.
   const MatrixXf query_h = stack.outputs(*queries_, *threads_);
-  double best = selection_->score(codes, signs_of(query_h));
+  double best = selection_->score(codes, signs_of(query_h)).value();
   MatrixXd best_rotation;
   Progress silent;
   for (int i = 0; i < rotations_; ++i) {
@@ -77,7 +77,7 @@ void PairwiseLabels::improve(const LayerSizes& sizes, const TrainingSet& set, st
     const std::uint64_t seed = seed_ + 0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(i + 1);
     const MatrixXd r = itq_rotation(h, kAlternations, seed, *threads_, silent);
     TargetCodes turned = signs_of(r.cast<float>() * h);
-    const double score = selection_->score(turned, signs_of(r.cast<float>() * query_h));
+    const double score = selection_->score(turned, signs_of(r.cast<float>() * query_h)).value();
     if (score <= best) continue;
     best = score;
     best_rotation = r;
