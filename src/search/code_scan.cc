@@ -16,10 +16,11 @@
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kBlocksPerChunk = 64;  // between two looks at what was found
-constexpr std::size_t kSampledRuns = 32;     // parts of the database that the first bound comes from ...
-constexpr std::size_t kBlocksPerRun = 8;     // ... and their length
-constexpr double kUnits = 254;               // bytes up to this can be told apart from "more"
+constexpr std::size_t kBlocksPerChunk = 64;   // between two looks at what was found
+constexpr std::size_t kQueriesPerGroup = 32;  // that a chunk, once in the cache, is scanned for
+constexpr std::size_t kSampledRuns = 32;      // parts of the database that the first bound comes from ...
+constexpr std::size_t kBlocksPerRun = 8;      // ... and their length
+constexpr double kUnits = 254;                // bytes up to this can be told apart from "more"
 
 // Codes and their norms as the steps need them.
 struct Database {
@@ -286,7 +287,7 @@ void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& resu
   results.clear();
   Threads threads(thread_count);
   const Database& database = state_->database;
-  const std::size_t groups = (queries.size() + kQueriesPerTableScan - 1) / kQueriesPerTableScan;
+  const std::size_t groups = (queries.size() + kQueriesPerGroup - 1) / kQueriesPerGroup;
   const auto team = static_cast<std::size_t>(threads.count());
   // Few queries share the threads by parts of the database.
   const std::size_t chunks = (database.block_count() + kBlocksPerChunk - 1) / kBlocksPerChunk;
@@ -302,8 +303,8 @@ void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& resu
   std::vector<std::vector<Ranked>> ranked(queries.size());
   threads.for_each(groups * parts, [&](std::size_t task, int) {
     Group& group = all[task / parts];
-    const std::size_t first = task / parts * kQueriesPerTableScan;
-    const std::size_t count = std::min(kQueriesPerTableScan, queries.size() - first);
+    const std::size_t first = task / parts * kQueriesPerGroup;
+    const std::size_t count = std::min(kQueriesPerGroup, queries.size() - first);
     {
       const std::lock_guard lock(group.preparing);
       if (group.tables.empty()) {
@@ -325,11 +326,14 @@ void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& resu
       scans.emplace_back(database, group.tables[q], k);
       if (end > begin) scans.back().sample(begin, end - begin);
     }
-    std::array<ByteTables, kQueriesPerTableScan> tables;
+    std::array<ByteTables, kQueriesPerGroup> tables;
     for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
       for (std::size_t q = 0; q < count; ++q) tables[q] = scans[q].byte_tables();
       const std::size_t here = std::min(kBlocksPerChunk, end - block);
-      scan_tables(database.code(block * kCodesPerTableBlock), database.rows, here, tables.data(), count);
+      for (std::size_t q = 0; q < count; q += kQueriesPerTableScan) {
+        scan_tables(database.code(block * kCodesPerTableBlock), database.rows, here, tables.data() + q,
+                    std::min(kQueriesPerTableScan, count - q));
+      }
       for (std::size_t q = 0; q < count; ++q) scans[q].take(tables[q], block * kCodesPerTableBlock);
     }
     {
