@@ -105,27 +105,30 @@ HWY_NOINLINE std::uint32_t report_tile(const std::uint8_t* tile, std::size_t lan
     count +=
         append_hits(near[word], distances + 64 * word, static_cast<std::uint32_t>(first_row + 64 * word), hits + count);
   }
-  return sink(task.collector, hits, count);
+  return count == 0 ? task.below : sink(task.collector, hits, count);
 }
 
-// kQueries queries share each load of codes. kLanes is the number of lanes of a code, 0 where only `lanes` knows.
-template <class Lane, std::size_t kLanes, std::size_t kQueries>
+// kQueries queries share each load of codes, and kTiles tiles a comparison with the threshold; what is left of
+// `tile_count` is not looked at. kLanes is the number of lanes of a code, 0 where only `lanes` knows.
+template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
 HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
                      ScanTask* tasks, HitSink sink) {
   const LineTag<Lane> d;
-  constexpr std::size_t kGroup = kLine / sizeof(Lane);
+  constexpr std::size_t kCodes = kGroupsPerTile * kLine / sizeof(Lane);
   const std::size_t line_count = kLanes == 0 ? lanes : kLanes;
   const std::size_t group_bytes = line_count * kLine;
+  const std::size_t tile_bytes = kGroupsPerTile * group_bytes;
   hn::Vec<LineTag<Lane>> below[kQueries];
   for (std::size_t q = 0; q < kQueries; ++q) below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
-  for (std::size_t t = 0; t < tile_count; ++t) {
-    const std::uint8_t* tile = tiles + t * kGroupsPerTile * group_bytes;
+  for (std::size_t t = 0; t + kTiles <= tile_count; t += kTiles) {
+    const std::uint8_t* first_tile = tiles + t * tile_bytes;
     hn::Vec<LineTag<Lane>> nearest[kQueries];
     for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
-    for (std::size_t at = 0; at < kLine; at += hn::Lanes(d) * sizeof(Lane)) {
+    for (std::size_t part = 0; part < kTiles * kLine; part += hn::Lanes(d) * sizeof(Lane)) {
+      const std::uint8_t* tile = first_tile + part / kLine * tile_bytes + part % kLine;
       hn::Vec<LineTag<Lane>> sum[kQueries][kGroupsPerTile];
       const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
-        const std::uint8_t* lines = tile + w * kLine + at;
+        const std::uint8_t* lines = tile + w * kLine;
         for (std::size_t group = 0; group < kGroupsPerTile; ++group) {
           const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + group * group_bytes));
           for (std::size_t q = 0; q < kQueries; ++q) {
@@ -139,13 +142,15 @@ HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::siz
       }
       for (std::size_t q = 0; q < kQueries; ++q) {
         const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
-        nearest[q] = at == 0 ? least : nearer(d, nearest[q], least);
+        nearest[q] = part == 0 ? least : nearer(d, nearest[q], least);
       }
     }
     for (std::size_t q = 0; q < kQueries; ++q) {
       if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(nearest[q], below[q])))) continue;
-      const auto row = static_cast<std::uint32_t>(first_row + t * kGroupsPerTile * kGroup);
-      tasks[q].below = report_tile<Lane, kLanes>(tile, line_count, row, tasks[q], sink);
+      for (std::size_t i = 0; i < kTiles; ++i) {
+        const auto row = static_cast<std::uint32_t>(first_row + (t + i) * kCodes);
+        tasks[q].below = report_tile<Lane, kLanes>(first_tile + i * tile_bytes, line_count, row, tasks[q], sink);
+      }
       below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
     }
   }
@@ -155,11 +160,22 @@ template <class Lane, std::size_t kLanes>
 void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
               ScanTask* tasks, std::size_t task_count, HitSink sink) {
   constexpr std::size_t kTogether = 4;
+  // Of codes of one lane, a tile has so few instructions that a comparison for each would be felt.
+  constexpr std::size_t kTiles = kLanes == 1 ? 2 : 1;
+  const std::size_t whole = tile_count / kTiles * kTiles;
+  const std::uint8_t* last = tiles + whole * kGroupsPerTile * lanes * kLine;
+  const auto last_row = static_cast<std::uint32_t>(first_row + whole * kGroupsPerTile * kLine / sizeof(Lane));
   std::size_t i = 0;
   for (; i + kTogether <= task_count; i += kTogether) {
-    scan<Lane, kLanes, kTogether>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+    scan<Lane, kLanes, kTogether, kTiles>(tiles, tile_count, lanes, first_row, tasks + i, sink);
   }
-  for (; i < task_count; ++i) scan<Lane, kLanes, 1>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+  for (std::size_t q = i; q < task_count; ++q) {
+    scan<Lane, kLanes, 1, kTiles>(tiles, tile_count, lanes, first_row, tasks + q, sink);
+  }
+  if (whole == tile_count) return;
+  for (std::size_t q = 0; q < task_count; ++q) {
+    scan<Lane, kLanes, 1, 1>(last, tile_count - whole, lanes, last_row, tasks + q, sink);
+  }
 }
 
 void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
