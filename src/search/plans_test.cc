@@ -56,8 +56,9 @@ Case random_case(std::uint64_t seed) {
   c.options.k = 1 + random.below(random.below(2) == 0 ? 12 : count + 10);
   if (random.below(3) == 0) c.options.radius = random.below(std::min<std::size_t>(c.bits + 2, 12));
   c.filtered = random.below(3) == 0;
+  const std::size_t one_in = random.below(2) == 0 ? 3 : 40;  // so few that they are put together before a scan
   for (const std::uint64_t id : c.ids) {
-    if (random.below(3) == 0) c.allowed.push_back(id);
+    if (random.below(one_in) == 0) c.allowed.push_back(id);
   }
   return c;
 }
