@@ -16,7 +16,8 @@ constexpr int kLeastRounds = 3;       // ... in no fewer rounds than this ...
 constexpr int kMostRounds = 7;        // ... and no more than this
 constexpr double kTurn = 0.01;        // seconds of a plan's turn
 constexpr int kMostRuns = 10;
-constexpr double kLimit = 1.3;  // of the planner's time over the better plan's
+constexpr double kLimit = 1.3;      // of the planner's time over the better plan's
+constexpr double kDoubtful = 1.15;  // what is above is measured twice as long
 constexpr std::size_t kWorstShown = 12;
 
 struct Regime {
@@ -58,12 +59,18 @@ void regime(const std::string& name, const bdnn::Index& index, const std::vector
     };
   };
   const auto tables = index.bits() <= 16 ? bdnn::Plan::bucket : bdnn::Plan::mih;
-  const auto times = times_of({ours(bdnn::Plan::scan), ours(tables), ours(bdnn::Plan::automatic)});
+  const std::vector<std::function<void()>> plans = {ours(bdnn::Plan::scan), ours(tables), ours(bdnn::Plan::automatic)};
+  auto times = times_of(plans);
+  const auto ratio_of = [](const std::vector<double>& t) { return t[2] / std::min(t[0], t[1]); };
+  if (ratio_of(times) > kDoubtful) {
+    const auto again = times_of(plans);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], again[i]);
+  }
   options.plan = bdnn::Plan::automatic;
   const std::size_t batch = calls.front().size();
   const auto expected = searcher.explain(index, batch, options);
   const double per_query = 1e6 / static_cast<double>(batch * calls.size());
-  const double ratio = times[2] / std::min(times[0], times[1]);
+  const double ratio = ratio_of(times);
   const auto line = fmt::format(
       "{:10} {:9} {:4} {:9} {:7} {:9.2f} {:9.2f} {:9.2f}  {:6} {:6.2f}   {:9.2f} {:9.2f}", name, index.size(),
       index.bits(), options.radius ? fmt::format("r {}", *options.radius) : fmt::format("k {}", options.k), batch,

@@ -42,7 +42,7 @@ void Answerer::look_up(std::size_t query, int worker) {
   collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter,
                   segment.codes.layout.bits);
   const double budget = lookups_.budget.of(query, left_count_.load(std::memory_order_relaxed));
-  const bool finished = search_tables(segment.tables, lookups_.costs, queries_[query], budget,
+  const bool finished = search_tables(segment.tables, segment.steps, lookups_.costs, queries_[query], budget,
                                       table_scratch_[static_cast<std::size_t>(worker)], collector);
   unfinished_[query] = finished ? 0 : 1;
   if (!finished) left_count_.fetch_add(1, std::memory_order_relaxed);

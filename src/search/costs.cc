@@ -54,7 +54,7 @@ LookupCosts::LookupCosts(const Tables& tables) {
     return;
   }
   probe = 3.5;
-  bucket = 14 + 12.5 * std::clamp(std::log2(megabytes / 2), 0.0, 8.0);
+  bucket = 14 + 12.5 * std::clamp(std::log2(megabytes / 2), 0.0, 12.0);
   candidate = 1.2 * static_cast<double>(tables.words());
   hit = 12 + 4.5 * count;
 }

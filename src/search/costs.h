@@ -1,6 +1,8 @@
 // What the steps of a search cost, in nanoseconds on the machine of docs/search.md; ratios carry over to others.
 #pragma once
 
+#include <algorithm>
+
 #include "search/tables.h"
 
 namespace bdnn {
@@ -26,6 +28,13 @@ double tile_hit_cost(const CodeLayout& layout);
 // A cache line of so many bytes of codes brought from where they stay between two scans.
 double fetch_cost(double bytes);
 
+// What a step of search_tables() is expected to look at.
+struct LookupStep {
+  double probes = 0;
+  double buckets = 0;
+  double candidates = 0;
+};
+
 // A search through tables.
 struct LookupCosts {
   LookupCosts() = default;
@@ -35,6 +44,12 @@ struct LookupCosts {
   double bucket = 0;     // one that does
   double candidate = 0;  // a code in it, compared with the query
   double hit = 0;        // one that is near enough: is it met for the first time?
+
+  // Of a bucket, no more than so many codes are looked at.
+  double of(const LookupStep& step, double most_of_a_bucket) const {
+    const double looked_at = std::min(step.candidates, step.buckets * most_of_a_bucket);
+    return probe * step.probes + bucket * step.buckets + candidate * looked_at;
+  }
 };
 
 }  // namespace bdnn

@@ -15,9 +15,10 @@ constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are
 
 class Lookup {
  public:
-  Lookup(const Tables& tables, const LookupCosts& costs, const std::uint8_t* query, double budget,
-         TableScratch& scratch, Collector& collector)
+  Lookup(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs, const std::uint8_t* query,
+         double budget, TableScratch& scratch, Collector& collector)
       : tables_(tables),
+        steps_(steps),
         costs_(costs),
         query_(query),
         budget_(budget),
@@ -67,7 +68,7 @@ class Lookup {
   bool step(std::size_t s, std::size_t j) {
     const Table& table = tables_.tables[j];
     if (s > table.bits) return true;
-    if (spent_ + costs_.probe * binomial(table.bits, s) > budget_) return false;
+    if (spent_ + expected_cost(s, j) > budget_) return false;
     const std::uint32_t own = substring(query_, table.first_bit, table.bits);
     Combinations flips(table.bits, s);
     std::array<std::uint32_t, kAhead> keys;
@@ -99,6 +100,12 @@ class Lookup {
       for (std::size_t i = 0; i < filled; ++i) look(table, ranges[i], s, j);
     }
     return true;
+  }
+
+  double expected_cost(std::size_t s, std::size_t j) const {
+    const std::size_t number = s * tables_.tables.size() + j;
+    if (number < steps_.size()) return costs_.of(steps_[number], static_cast<double>(most_));
+    return costs_.probe * binomial(tables_.tables[j].bits, s);
   }
 
   // The first lines of a bucket's codes; the machine itself sees the rest coming.
@@ -174,6 +181,7 @@ class Lookup {
   }
 
   const Tables& tables_;
+  std::span<const LookupStep> steps_;
   const LookupCosts& costs_;
   const std::uint8_t* query_;
   double budget_;
@@ -185,9 +193,9 @@ class Lookup {
 
 }  // namespace
 
-bool search_tables(const Tables& tables, const LookupCosts& costs, const std::uint8_t* query, double budget,
-                   TableScratch& scratch, Collector& collector) {
-  return Lookup(tables, costs, query, budget, scratch, collector).run();
+bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
+                   const std::uint8_t* query, double budget, TableScratch& scratch, Collector& collector) {
+  return Lookup(tables, steps, costs, query, budget, scratch, collector).run();
 }
 
 }  // namespace bdnn

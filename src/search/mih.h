@@ -15,12 +15,13 @@ struct TableScratch {
 };
 
 // Looks into buckets at growing distance from the query's own until the answer is complete, and returns true; or
-// returns false, the answer unfinished, once more than `budget` nanoseconds would be spent by `costs`.
+// returns false, the answer unfinished, once more than `budget` nanoseconds would be spent by `costs`, to go by what
+// was met so far and what the next of `steps` is expected to meet.
 //
 // Step (s, j) looks at all buckets of table j whose substring differs in exactly s bits. After it, every code within
 // distance s * tables + j has been met: one that was not differs in at least s + 1 bits of each of the first j + 1
 // substrings and in at least s of each other.
-bool search_tables(const Tables& tables, const LookupCosts& costs, const std::uint8_t* query, double budget,
-                   TableScratch& scratch, Collector& collector);
+bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
+                   const std::uint8_t* query, double budget, TableScratch& scratch, Collector& collector);
 
 }  // namespace bdnn

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "search/combinations.h"
 #include "search/costs.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t kQueriesPerFetch = 128;  // as a scan takes turns
 constexpr std::size_t kLeastForGuess = 32;     // neighbours; for fewer, a scan has too few hits for a guess to matter
 constexpr std::size_t kMostSteps = 256;        // that are looked ahead
+constexpr std::array<double, 3> kPatiences = {1, 2, 4};  // times a scan's cost that lookups may take
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
@@ -73,33 +75,32 @@ double gathered_scan_cost(const Segment& segment, const Workload& workload) {
          scan_cost(layout, static_cast<std::size_t>(codes), workload.queries);
 }
 
-double step_cost(const LookupCosts& costs, const LookupStep& step, double most_of_a_bucket) {
-  const double candidates = std::min(step.candidates, step.buckets * most_of_a_bucket);
-  return costs.probe * step.probes + costs.bucket * step.buckets + costs.candidate * candidates;
-}
-
 // What queries cost by the distance of their farthest neighbour: the sum of the steps up to it, until the budget is
 // spent and a scan does the rest.
 class CostByDistance {
  public:
-  CostByDistance(const Segment& segment, const LookupCosts& costs, std::size_t k, double budget, double scan) {
+  CostByDistance(const Segment& segment, const LookupCosts& costs, std::size_t k, double most_budget)
+      : is_whole_(segment.steps.size() > segment.codes.layout.bits) {
     // Of a bucket of equal codes, the first k are looked at.
     const double most = segment.tables.of_whole_codes() ? as_real(k) : as_real(segment.size());
     double sum = 0;
-    for (; known_ < segment.steps.size(); ++known_) {
-      const double more = step_cost(costs, segment.steps[known_], most);
-      if (sum + more > budget) break;
-      sums_[known_] = sum += more;
+    for (; known_ < segment.steps.size() && sum <= most_budget; ++known_) {
+      sums_[known_] = sum += costs.of(segment.steps[known_], most);
     }
-    beyond_ = sum + (known_ > segment.codes.layout.bits ? 0 : scan);
+    is_whole_ = is_whole_ && known_ == segment.steps.size();
   }
 
-  double at(std::size_t distance) const { return distance < known_ ? sums_[distance] : beyond_; }
+  double at(std::size_t distance, double budget, double scan) const {
+    if (is_whole_) distance = std::min(distance, known_ - 1);
+    if (distance < known_ && sums_[distance] <= budget) return sums_[distance];
+    const auto* beyond = std::upper_bound(sums_.data(), sums_.data() + known_, budget);
+    return (beyond == sums_.data() ? 0 : beyond[-1]) + scan;
+  }
 
  private:
   std::array<double, kMostSteps> sums_;
   std::size_t known_ = 0;
-  double beyond_ = 0;
+  bool is_whole_;  // there are no steps beyond
 };
 
 // What is found costs in both plans, but tables meet it several times and in no order.
@@ -113,35 +114,50 @@ double table_found_cost(const Segment& segment, const LookupCosts& costs, const 
   return costs.hit * hits + kSortedFoundCost * found * std::log2(found + 2);
 }
 
-double nearest_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload, double budget,
-                    double scan) {
+// Expected nanoseconds for one query on one thread, and how many times as long as a scan takes it is best to try.
+struct TableCost {
+  double cost = 0;
+  double patience = 1;
+};
+
+TableCost nearest_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload, double scan) {
   // A filter makes the k-th that may be returned as far as a later one of all.
   const double k = as_real(workload.question.k) / std::max(workload.share, 1e-9);
   std::size_t measured = 0;
   while (measured < Statistics::kNeighbours.size() && as_real(Statistics::kNeighbours[measured]) < k) ++measured;
-  if (measured == Statistics::kNeighbours.size()) return budget + scan;
+  if (measured == Statistics::kNeighbours.size()) return {2 * scan, 1};
   const auto& upper = segment.statistics.distances[measured];
   const auto& lower = segment.statistics.distances[measured == 0 ? 0 : measured - 1];
-  if (upper.empty()) return budget + scan;
+  if (upper.empty()) return {2 * scan, 1};
   // Between two numbers of neighbours that were measured, distances grow with the logarithm.
   const double low = measured == 0 ? 1 : as_real(Statistics::kNeighbours[measured - 1]);
   const double high = measured == 0 ? 2 : as_real(Statistics::kNeighbours[measured]);
   const double weight = std::clamp(std::log(k / low) / std::log(high / low), 0.0, 1.0);
-  const CostByDistance by_distance(segment, costs, workload.question.k, budget, scan);
-  double sum = 0;
-  for (std::size_t i = 0; i < upper.size(); ++i) {
-    sum += by_distance.at(static_cast<std::size_t>(0.5 + lower[i] + weight * (upper[i] - lower[i])));
+  const CostByDistance by_distance(segment, costs, workload.question.k, kPatiences.back() * scan);
+  TableCost best{std::numeric_limits<double>::infinity(), 1};
+  for (const double patience : kPatiences) {
+    double sum = 0;
+    for (std::size_t i = 0; i < upper.size(); ++i) {
+      const auto distance = static_cast<std::size_t>(0.5 + lower[i] + weight * (upper[i] - lower[i]));
+      sum += by_distance.at(distance, patience * scan, scan);
+    }
+    if (sum / as_real(upper.size()) < best.cost) best = {sum / as_real(upper.size()), patience};
   }
-  return sum / as_real(upper.size());
+  return best;
 }
 
-double table_cost(const Segment& segment, const Workload& workload, double budget, double scan) {
+TableCost table_cost(const Segment& segment, const Workload& workload, double scan) {
   const LookupCosts costs(segment.tables);
   const double found = kQueryCost + table_found_cost(segment, costs, workload);
   const auto& radius = workload.question.radius;
-  if (!radius) return found + nearest_cost(segment, costs, workload, budget, scan);
-  const CostByDistance by_distance(segment, costs, segment.size(), budget, scan);
-  return found + by_distance.at(std::min(*radius, segment.codes.layout.bits));
+  if (!radius) {
+    const TableCost steps = nearest_cost(segment, costs, workload, scan);
+    return {found + steps.cost, steps.patience};
+  }
+  // How far it goes is known, so one that takes long is about to end.
+  const double patience = kPatiences.back();
+  const CostByDistance by_distance(segment, costs, segment.size(), patience * scan);
+  return {found + by_distance.at(std::min(*radius, segment.codes.layout.bits), patience * scan, scan), patience};
 }
 
 }  // namespace
@@ -211,10 +227,12 @@ Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted)
   result.gathers = workload.share < 1 && gathered < through && segment.codes.tiles != nullptr;
   const double scan = kQueryCost + (result.gathers ? gathered : through) + scan_found_cost(segment, workload);
   result.scan = call + scan / threads;
-  result.budget.shared = shared_scan_cost(segment) * workload.share;
-  result.budget.each = std::max(scan - result.budget.shared / as_real(queries_per_fetch(workload.queries)), 0.0);
   if (!segment.tables.tables.empty()) {
-    result.tables = call + table_cost(segment, workload, scan, scan) / std::min(threads, queries);
+    const TableCost expected = table_cost(segment, workload, scan);
+    result.tables = call + expected.cost / std::min(threads, queries);
+    const double shared = shared_scan_cost(segment) * workload.share;
+    const double each = std::max(scan - shared / as_real(queries_per_fetch(workload.queries)), 0.0);
+    result.budget = {expected.patience * each, expected.patience * shared, false};
   }
   if (wanted == Plan::automatic) {
     const Plan through_tables = segment.tables.of_whole_codes() ? Plan::bucket : Plan::mih;

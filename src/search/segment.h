@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "search/costs.h"
 #include "search/scan.h"
 #include "search/tables.h"
 
@@ -42,13 +43,6 @@ struct Statistics {
   std::vector<double> within;                           // how many other codes a sample has within 0, 1, 2, ... bits
   std::vector<double> step_buckets;                     // by step of search_tables(): buckets that hold codes ...
   std::vector<double> step_candidates;                  // ... and the codes in them, on average
-};
-
-// What a step of search_tables() is expected to look at.
-struct LookupStep {
-  double probes = 0;
-  double buckets = 0;
-  double candidates = 0;
 };
 
 struct Segment {
