@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "base/simd_target.h"
 #include "search/gather.h"
 #include "search/search_testing.h"
 #include "search/segment.h"
@@ -66,6 +67,25 @@ TEST(Scan, AGuessChangesNothingWhateverItIs) {
       }
     }
   }
+}
+
+// One query goes across pages; a threshold that is far, or near, or shrinks on the way takes other turns.
+TEST(Scan, OneQueryAmongManyCodesOnEveryTarget) {
+  for (const std::string& target : simd_targets()) {
+    force_simd_target(target);
+    for (const std::size_t bits : {8, 16, 24, 32, 64, 96, 128, 200, 256, 1100}) {
+      const std::size_t count = 4'000'000 / bits / 2;  // several stretches of pages, and a rest
+      const Codes codes = clustered_codes(bits, count, 0.3, bits);
+      const Codes query = clustered_codes(bits, 1, 0.3, bits + 1);
+      const auto order = naive_order(codes, query[0]);
+      const ScanSource source = as_segments(codes).front().codes;
+      for (const std::size_t k : {1, 10, 300}) {
+        const auto found = scan_all(source, {count, nullptr, nullptr}, k, bits, query, 1);
+        EXPECT_EQ(found.front(), naive_answer(order, {.k = k})) << bits << " bits, k " << k << ", " << target;
+      }
+    }
+  }
+  force_simd_target("");
 }
 
 TEST(Scan, GatheredCodesAreThoseOfTheFilter) {
