@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t kQueriesPerFetch = 128;  // as a scan takes turns
 constexpr std::size_t kLeastForGuess = 32;     // neighbours; for fewer, a scan has too few hits for a guess to matter
 constexpr std::size_t kMostSteps = 256;        // that are looked ahead
-constexpr std::array<double, 3> kPatiences = {1, 2, 4};  // times a scan's cost that lookups may take
+// Times a scan's cost that lookups may take: the first, unless another is clearly better by the sample.
+constexpr std::array<double, 3> kPatiences = {2, 1, 4};
+constexpr double kClearlyBetter = 0.97;
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
@@ -141,7 +143,8 @@ TableCost nearest_cost(const Segment& segment, const LookupCosts& costs, const W
       const auto distance = static_cast<std::size_t>(0.5 + lower[i] + weight * (upper[i] - lower[i]));
       sum += by_distance.at(distance, patience * scan, scan);
     }
-    if (sum / as_real(upper.size()) < best.cost) best = {sum / as_real(upper.size()), patience};
+    const double mean = sum / as_real(upper.size());
+    if (mean < kClearlyBetter * best.cost) best = {mean, patience};
   }
   return best;
 }
