@@ -63,11 +63,6 @@ class Lookup {
     each([](const Table& table, std::uint32_t key) {
       if (table.has(key)) __builtin_prefetch(table.starts + key);
     });
-    if (tables_.of_whole_codes()) return;
-    each([&](const Table& table, std::uint32_t key) {
-      const std::size_t begin = table.starts[key];
-      if (table.has(key) && begin < tables_.count) fetch(table, begin, begin + 1);
-    });
   }
 
   bool step(std::size_t s, std::size_t j) {
