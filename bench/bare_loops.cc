@@ -15,7 +15,25 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 19;
 constexpr std::size_t kTogether = 4;
 
+// The machine fetches ahead within a page; in several at a time, it is busiest.
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPages = 8;
+
 #if defined(__AVX512VPOPCNTDQ__)
+std::uint64_t read_pages(const std::uint8_t* codes) {
+  __m512i sums[kPages];
+  for (auto& sum : sums) sum = _mm512_setzero_si512();
+  for (std::size_t at = 0; at < kPage; at += 128) {
+    for (std::size_t page = 0; page < kPages; ++page) {
+      const std::uint8_t* from = codes + page * kPage + at;
+      sums[page] = _mm512_xor_si512(sums[page], _mm512_loadu_si512(from));
+      sums[page] = _mm512_xor_si512(sums[page], _mm512_loadu_si512(from + 64));
+    }
+  }
+  for (std::size_t page = 1; page < kPages; ++page) sums[0] = _mm512_xor_si512(sums[0], sums[page]);
+  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sums[0]));
+}
+
 std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
   __m512i sums[kTogether];
   __m512i queries[kTogether];
@@ -34,6 +52,20 @@ std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, co
   return total;
 }
 #else
+std::uint64_t read_pages(const std::uint8_t* codes) {
+  std::uint64_t sums[kPages] = {};
+  for (std::size_t at = 0; at < kPage; at += 64) {
+    for (std::size_t page = 0; page < kPages; ++page) {
+      std::uint64_t words[8];
+      std::memcpy(words, codes + page * kPage + at, sizeof words);
+      for (const std::uint64_t word : words) sums[page] ^= word;
+    }
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total ^= sum;
+  return total;
+}
+
 std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
   std::uint64_t total = 0;
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
@@ -60,14 +92,14 @@ std::uint64_t bare_popcounts(const std::uint8_t* codes, std::size_t bytes, const
 }
 
 std::uint64_t bare_read(const std::uint8_t* codes, std::size_t bytes) {
-  std::uint64_t sums[8] = {};
-  for (std::size_t at = 0; at + 64 <= bytes; at += 64) {
-    std::uint64_t words[8];
-    std::memcpy(words, codes + at, sizeof words);
-    for (std::size_t i = 0; i < 8; ++i) sums[i] += words[i];
-  }
   std::uint64_t total = 0;
-  for (const std::uint64_t sum : sums) total += sum;
+  std::size_t at = 0;
+  for (; at + kPages * kPage <= bytes; at += kPages * kPage) total ^= read_pages(codes + at);
+  for (; at + 8 <= bytes; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, codes + at, sizeof word);
+    total ^= word;
+  }
   return total;
 }
 

@@ -430,6 +430,8 @@ class IndexFiles(CommandLine):
         write(self.path("some.txt"), b"n999\nn777\nnobody\n")
         for result in self.search("--names", self.path("some.txt")):
             self.assertEqual(sorted(result["ids"]), ["n777", "n999"])
+        self.assertIn("2 of them allowed", self.ok("search", "--index", self.index, "--queries", self.path("q.npy"),
+                                                   "--names", self.path("some.txt"), "--explain"))
         np.save(self.path("some.npy"), np.array([3, 4, 400]))
         self.fails(2, "restrict the search by --names", "search", "--index", self.index, "--queries", self.path("q.npy"),
                    "--ids", self.path("some.npy"))

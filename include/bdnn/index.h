@@ -109,12 +109,16 @@ class Filter {
 
   // The allowed rows of a segment, 64 to a word.
   const std::uint64_t* rows(std::size_t segment) const { return rows_[segment].data(); }
+  std::size_t count(std::size_t segment) const { return counts_[segment]; }
   bool fits(const Index& index) const;
 
  private:
   explicit Filter(const Index& index);
+  void allow(std::size_t segment, std::size_t row);
+
   Index index_;
   std::vector<std::vector<std::uint64_t>> rows_;
+  std::vector<std::size_t> counts_;
 };
 
 // Neighbours of many queries. It keeps its memory from one search to the next.
@@ -148,7 +152,8 @@ class Searcher {
               const Filter* filter = nullptr);
 
   // What search() would do for so many queries, without doing it.
-  PlanEstimate explain(const Index& index, std::size_t queries, const SearchOptions& options) const;
+  PlanEstimate explain(const Index& index, std::size_t queries, const SearchOptions& options,
+                       const Filter* filter = nullptr) const;
 
  private:
   struct State;

@@ -2,7 +2,7 @@
 //
 //     searcher.search(index, query_codes, {.k = 1000}, shortlists);
 //     bdnn::VectorRanking by_vectors("base.fvecs", queries);       // base.fvecs holds vector i for id i
-//     bdnn::rerank(shortlists, by_vectors, 10, ranked);
+//     bdnn::Reranker().rank(shortlists, by_vectors, 10, ranked);
 //     for (auto [id, score, distance] : ranked[0]) { ... }         // score: squared Euclidean distance
 #pragma once
 
@@ -69,12 +69,29 @@ class RankedResults {
   }
 
  private:
-  friend void rerank(const Results&, const Ranking&, std::size_t, int, RankedResults&);
+  friend class Reranker;
   std::vector<Ranked> ranked_;
   std::vector<std::size_t> ends_;
 };
 
-// The k best of each shortlist, by ascending score, then ascending id. threads = 0: one per core.
+// Puts shortlists in order. As a Searcher, it owns its threads and buffers and allocates nothing once warm; one thread
+// may use it at a time.
+class Reranker {
+ public:
+  explicit Reranker(int threads = 0);  // 0: one per core
+  ~Reranker();
+  Reranker(Reranker&&) noexcept;
+  Reranker& operator=(Reranker&&) noexcept;
+
+  // The k best of each shortlist, by ascending score, then ascending id.
+  void rank(const Results& shortlists, const Ranking& ranking, std::size_t k, RankedResults& results);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The same, once.
 void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, int threads, RankedResults& results);
 
 }  // namespace bdnn

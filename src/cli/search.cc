@@ -71,7 +71,7 @@ void search_index(const Arguments& arguments, const SearchOptions& options, cons
   if (!arguments.only.names_file.empty()) filter.emplace(*answer.index, std::span<const std::string>(keys.names));
   if (!arguments.only.ids_file.empty()) filter.emplace(*answer.index, std::span<const std::uint64_t>(keys.ids));
   Searcher searcher(options.threads);
-  answer.expected = searcher.explain(*answer.index, queries.size(), options);
+  answer.expected = searcher.explain(*answer.index, queries.size(), options, filter ? &*filter : nullptr);
   const Stopwatch watch;
   searcher.search(*answer.index, queries, options, answer.results, filter ? &*filter : nullptr);
   answer.seconds = watch.seconds();

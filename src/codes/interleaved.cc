@@ -65,4 +65,17 @@ void deinterleave(const CodeLayout& layout, const std::uint8_t* tiles, std::size
   }
 }
 
+void copy_code(const CodeLayout& layout, const std::uint8_t* from, std::size_t i, std::uint8_t* to, std::size_t j) {
+  from += lane_offset(layout, i, 0);
+  to += lane_offset(layout, j, 0);
+  for (std::size_t lane = 0; lane < layout.lanes; ++lane, from += kLine, to += kLine) {
+    switch (layout.lane_bytes) {  // a copy of constant size is a move
+      case 1: *to = *from; break;
+      case 2: std::memcpy(to, from, 2); break;
+      case 4: std::memcpy(to, from, 4); break;
+      default: std::memcpy(to, from, 8); break;
+    }
+  }
+}
+
 }  // namespace bdnn

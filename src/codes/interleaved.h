@@ -39,4 +39,7 @@ void interleave(const CodeLayout& layout, const std::uint8_t* packed, std::size_
 // Takes code `i` out of its tile: bytes_per_code() bytes.
 void deinterleave(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t i, std::uint8_t* packed);
 
+// Copies code `i` of some tiles to the place of code `j` of others.
+void copy_code(const CodeLayout& layout, const std::uint8_t* from, std::size_t i, std::uint8_t* to, std::size_t j);
+
 }  // namespace bdnn

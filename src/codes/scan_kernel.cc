@@ -105,61 +105,131 @@ HWY_NOINLINE std::uint32_t report_tile(const std::uint8_t* tile, std::size_t lan
     count +=
         append_hits(near[word], distances + 64 * word, static_cast<std::uint32_t>(first_row + 64 * word), hits + count);
   }
-  return sink(task.collector, hits, count);
+  return count == 0 ? task.below : sink(task.collector, hits, count);
 }
 
-// kQueries queries share each load of codes. kLanes is the number of lanes of a code, 0 where only `lanes` knows.
-template <class Lane, std::size_t kLanes, std::size_t kQueries>
-HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
-                     ScanTask* tasks, HitSink sink) {
+// The least distances of each query to codes of kTiles tiles, lane by lane. kQueries queries share each load of codes.
+// kLanes is the number of lanes of a code, 0 where only `lanes` knows.
+template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
+HWY_INLINE void nearest_in(const std::uint8_t* tiles, std::size_t lanes, const ScanTask* tasks,
+                           hn::Vec<LineTag<Lane>>* nearest) {
   const LineTag<Lane> d;
-  constexpr std::size_t kGroup = kLine / sizeof(Lane);
   const std::size_t line_count = kLanes == 0 ? lanes : kLanes;
   const std::size_t group_bytes = line_count * kLine;
-  hn::Vec<LineTag<Lane>> below[kQueries];
-  for (std::size_t q = 0; q < kQueries; ++q) below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
-  for (std::size_t t = 0; t < tile_count; ++t) {
-    const std::uint8_t* tile = tiles + t * kGroupsPerTile * group_bytes;
-    hn::Vec<LineTag<Lane>> nearest[kQueries];
-    for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
-    for (std::size_t at = 0; at < kLine; at += hn::Lanes(d) * sizeof(Lane)) {
-      hn::Vec<LineTag<Lane>> sum[kQueries][kGroupsPerTile];
-      const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
-        const std::uint8_t* lines = tile + w * kLine + at;
-        for (std::size_t group = 0; group < kGroupsPerTile; ++group) {
-          const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + group * group_bytes));
-          for (std::size_t q = 0; q < kQueries; ++q) {
-            use(sum[q][group], hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(tasks[q].query, w)))));
-          }
+  for (std::size_t part = 0; part < kTiles * kLine; part += hn::Lanes(d) * sizeof(Lane)) {
+    const std::uint8_t* tile = tiles + part / kLine * kGroupsPerTile * group_bytes + part % kLine;
+    hn::Vec<LineTag<Lane>> sum[kQueries][kGroupsPerTile];
+    const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
+      const std::uint8_t* lines = tile + w * kLine;
+      for (std::size_t group = 0; group < kGroupsPerTile; ++group) {
+        const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + group * group_bytes));
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          use(sum[q][group], hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(tasks[q].query, w)))));
         }
-      };
-      differing(0, [](auto& total, auto bits) HWY_ATTR { total = bits; });
-      for (std::size_t w = 1; w < line_count; ++w) {
-        differing(w, [](auto& total, auto bits) HWY_ATTR { total = hn::Add(total, bits); });
       }
-      for (std::size_t q = 0; q < kQueries; ++q) {
-        const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
-        nearest[q] = at == 0 ? least : nearer(d, nearest[q], least);
-      }
+    };
+    differing(0, [](auto& total, auto bits) HWY_ATTR { total = bits; });
+    for (std::size_t w = 1; w < line_count; ++w) {
+      differing(w, [](auto& total, auto bits) HWY_ATTR { total = hn::Add(total, bits); });
     }
     for (std::size_t q = 0; q < kQueries; ++q) {
+      const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
+      nearest[q] = part == 0 ? least : nearer(d, nearest[q], least);
+    }
+  }
+}
+
+// Tiles that share a comparison with the threshold. Of codes of one lane, a tile has so few instructions that a
+// comparison for each would be felt.
+template <std::size_t kLanes>
+constexpr std::size_t kTilesTogether = kLanes == 1 ? 2 : 1;
+
+template <class Lane, std::size_t kLanes, std::size_t kTiles>
+HWY_INLINE void report(const std::uint8_t* tiles, std::size_t lanes, std::size_t first_row, ScanTask& task,
+                       HitSink sink) {
+  constexpr std::size_t kCodes = kGroupsPerTile * kLine / sizeof(Lane);
+  for (std::size_t i = 0; i < kTiles; ++i) {
+    const std::uint8_t* tile = tiles + i * kGroupsPerTile * lanes * kLine;
+    const auto row = static_cast<std::uint32_t>(first_row + i * kCodes);
+    task.below = report_tile<Lane, kLanes>(tile, lanes, row, task, sink);
+  }
+}
+
+// All tiles in their order, kTiles at a time; what is left of `tile_count` is not looked at.
+template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
+HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+                     ScanTask* tasks, HitSink sink) {
+  const LineTag<Lane> d;
+  constexpr std::size_t kCodes = kGroupsPerTile * kLine / sizeof(Lane);
+  hn::Vec<LineTag<Lane>> below[kQueries];
+  for (std::size_t q = 0; q < kQueries; ++q) below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
+  for (std::size_t t = 0; t + kTiles <= tile_count; t += kTiles) {
+    const std::uint8_t* here = tiles + t * kGroupsPerTile * (kLanes == 0 ? lanes : kLanes) * kLine;
+    hn::Vec<LineTag<Lane>> nearest[kQueries];
+    for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
+    nearest_in<Lane, kLanes, kQueries, kTiles>(here, lanes, tasks, nearest);
+    for (std::size_t q = 0; q < kQueries; ++q) {
       if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(nearest[q], below[q])))) continue;
-      const auto row = static_cast<std::uint32_t>(first_row + t * kGroupsPerTile * kGroup);
-      tasks[q].below = report_tile<Lane, kLanes>(tile, line_count, row, tasks[q], sink);
+      report<Lane, kLanes, kTiles>(here, lanes, first_row + t * kCodes, tasks[q], sink);
       below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
     }
   }
+}
+
+// For one query, which waits for the memory: it answers fastest when asked for several pages at a time. Tiles of a
+// stretch of pages are looked at across the pages, and those with hits reported in their order afterwards.
+template <class Lane, std::size_t kLanes>
+HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+                            ScanTask& task, HitSink sink) {
+  const LineTag<Lane> d;
+  constexpr std::size_t kTiles = kTilesTogether<kLanes>;
+  constexpr std::size_t kCodes = kGroupsPerTile * kLine / sizeof(Lane);
+  constexpr std::size_t kPages = 8;
+  constexpr std::size_t kPage = 4096;
+  const std::size_t tile_bytes = kGroupsPerTile * lanes * kLine;
+  const std::size_t per_page = std::clamp<std::size_t>(kPage / (kTiles * tile_bytes), 1, 64 / kPages);
+  const std::size_t stretch = kPages * per_page * kTiles;
+  const std::size_t far = lanes * sizeof(Lane) * 8 / 2;
+  std::size_t t = 0;
+  for (; t + stretch <= tile_count; t += stretch) {
+    const std::uint8_t* here = tiles + t * tile_bytes;
+    if (task.below > far) {  // most tiles would have hits
+      scan<Lane, kLanes, 1, kTiles>(here, stretch, lanes, first_row + t * kCodes, &task, sink);
+      continue;
+    }
+    const auto below = hn::Set(d, as_lane<Lane>(task.below));
+    std::uint64_t with_hits = 0;
+    for (std::size_t i = 0; i < per_page; ++i) {
+      for (std::size_t page = 0; page < kPages; ++page) {
+        const std::size_t number = page * per_page + i;
+        hn::Vec<LineTag<Lane>> nearest = hn::Zero(d);
+        nearest_in<Lane, kLanes, 1, kTiles>(here + number * kTiles * tile_bytes, lanes, &task, &nearest);
+        with_hits |= std::uint64_t{!hn::AllFalse(d, hn::Lt(nearest, below))} << number;
+      }
+    }
+    for (; with_hits != 0; with_hits &= with_hits - 1) {
+      const std::size_t number = kTiles * static_cast<std::size_t>(std::countr_zero(with_hits));
+      report<Lane, kLanes, kTiles>(here + number * tile_bytes, lanes, first_row + (t + number) * kCodes, task, sink);
+    }
+  }
+  scan<Lane, kLanes, 1, kTiles>(tiles + t * tile_bytes, tile_count - t, lanes, first_row + t * kCodes, &task, sink);
 }
 
 template <class Lane, std::size_t kLanes>
 void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
               ScanTask* tasks, std::size_t task_count, HitSink sink) {
   constexpr std::size_t kTogether = 4;
+  constexpr std::size_t kTiles = kTilesTogether<kLanes>;
   std::size_t i = 0;
   for (; i + kTogether <= task_count; i += kTogether) {
-    scan<Lane, kLanes, kTogether>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+    scan<Lane, kLanes, kTogether, kTiles>(tiles, tile_count, lanes, first_row, tasks + i, sink);
   }
-  for (; i < task_count; ++i) scan<Lane, kLanes, 1>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+  for (; i < task_count; ++i) scan_across<Lane, kLanes>(tiles, tile_count, lanes, first_row, tasks[i], sink);
+  const std::size_t whole = tile_count / kTiles * kTiles;
+  if (whole == tile_count) return;
+  const std::uint8_t* last = tiles + whole * kGroupsPerTile * lanes * kLine;
+  const std::size_t last_row = first_row + whole * kGroupsPerTile * kLine / sizeof(Lane);
+  for (std::size_t q = 0; q < task_count; ++q) scan<Lane, kLanes, 1, 1>(last, 1, lanes, last_row, tasks + q, sink);
 }
 
 void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,

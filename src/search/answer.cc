@@ -1,6 +1,5 @@
 #include "search/answer.h"
 
-#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -11,20 +10,6 @@ namespace bdnn {
 namespace {
 
 constexpr std::size_t kQueriesTogether = 1024;  // bounds the memory for what is found
-
-double share_of(const RowFilter& filter) {
-  if (!filter.restricts() || filter.rows == 0) return 1;
-  // A sample of words is enough for the planner.
-  const std::size_t words = (filter.rows + 63) / 64;
-  const std::size_t step = std::max<std::size_t>(words / 1024, 1);
-  double bits = 0;
-  double looked = 0;
-  for (std::size_t word = 0; word < words; word += step) {
-    bits += std::popcount(filter.word(word));
-    looked += 64;
-  }
-  return bits / looked;
-}
 
 }  // namespace
 
@@ -54,21 +39,35 @@ void check_question(std::size_t bits, const CodesOrigin& origin, const Codes& qu
 void Answerer::look_up(std::size_t query, int worker) {
   Collector& collector = collectors_[query];
   const Segment& segment = *lookups_.segment;
-  collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter);
-  unfinished_[query] = search_tables(segment.tables, queries_[query], lookups_.budget,
-                                     table_scratch_[static_cast<std::size_t>(worker)], collector)
-                           ? 0
-                           : 1;
+  collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter,
+                  segment.codes.layout.bits);
+  const double budget = lookups_.budget.of(query, left_count_.load(std::memory_order_relaxed));
+  const bool finished = search_tables(segment.tables, segment.steps, lookups_.costs, queries_[query], budget,
+                                      table_scratch_[static_cast<std::size_t>(worker)], collector);
+  unfinished_[query] = finished ? 0 : 1;
+  if (!finished) left_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Answerer::answer_gathered(const Segment& segment, const RowFilter& filter, const Workload& workload) {
+  gather(segment.codes, filter, gathered_);
+  numbering_ = gathered_.rows;
+  const ScanSource few{segment.codes.layout, gathered_.rows.size(), gathered_.tiles.data(), nullptr};
+  const RowFilter all{few.count, nullptr, nullptr};
+  scan(few, all, workload.question, few.layout.bits, queries_, all_, threads_, scan_scratch_, collectors_.data());
 }
 
 void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, const Workload& workload, Plan plan) {
   const Estimate expected = estimate(segment, workload, plan);
+  const std::size_t guess = likely_distance(segment, workload);
+  numbering_ = {};
   if (expected.plan == Plan::scan || segment.tables.tables.empty()) {
-    scan(segment.codes, filter, workload.question, queries_, all_, threads_, scan_scratch_, collectors_.data());
+    if (expected.gathers) return answer_gathered(segment, filter, workload);
+    scan(segment.codes, filter, workload.question, guess, queries_, all_, threads_, scan_scratch_, collectors_.data());
     return;
   }
   table_scratch_.resize(static_cast<std::size_t>(threads_.count()));
-  lookups_ = {&segment, &filter, &workload.question, expected.table_budget};
+  lookups_ = {&segment, &filter, &workload.question, LookupCosts(segment.tables), expected.budget};
+  left_count_ = 0;
   constexpr std::size_t kPerTurn = 8;
   const std::size_t turns = (queries_.size() + kPerTurn - 1) / kPerTurn;
   const auto turn = [this](std::size_t number, int worker) {
@@ -84,15 +83,16 @@ void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, c
   for (std::size_t q = 0; q < queries_.size(); ++q) {
     if (unfinished_[q] != 0) left_.push_back(static_cast<std::uint32_t>(q));
   }
-  scan(segment.codes, filter, workload.question, queries_, left_, threads_, scan_scratch_, collectors_.data());
+  scan(segment.codes, filter, workload.question, guess, queries_, left_, threads_, scan_scratch_, collectors_.data());
 }
 
 void Answerer::emit(std::span<const Segment> segments, std::size_t segment) {
   const KeyView& keys = segments[segment].keys;
   for (std::size_t q = 0; q < queries_.size(); ++q) {
     for (const Hit& hit : collectors_[q].finish()) {
-      const std::uint64_t id = keys.names() ? row_handle(segment, hit.row) : keys.id(hit.row);
-      found_[q].push_back({{id, hit.distance}, keys.names() ? keys.name(hit.row) : std::string_view()});
+      const std::size_t row = row_of(hit);
+      const std::uint64_t id = keys.names() ? row_handle(segment, row) : keys.id(row);
+      found_[q].push_back({{id, hit.distance}, keys.names() ? keys.name(row) : std::string_view()});
     }
   }
 }
@@ -126,7 +126,8 @@ void Answerer::answer(std::span<const Segment> segments, const Codes& queries, c
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const Segment& segment = segments[s];
       const RowFilter rows{segment.size(), segment.live, filter == nullptr ? nullptr : filter->rows(s)};
-      answer_segment(segment, rows, {question, count, threads_.count(), share_of(rows)}, options.plan);
+      const auto allowed = filter == nullptr ? std::nullopt : std::optional(filter->count(s));
+      answer_segment(segment, rows, workload_of(segment, question, count, threads_.count(), allowed), options.plan);
       if (segments.size() != 1) emit(segments, s);
     }
     if (segments.size() != 1) {
@@ -137,7 +138,8 @@ void Answerer::answer(std::span<const Segment> segments, const Codes& queries, c
     for (std::size_t q = 0; q < count; ++q) {
       row_.clear();
       for (const Hit& hit : collectors_[q].finish()) {
-        row_.push_back({keys.names() ? row_handle(0, hit.row) : keys.id(hit.row), hit.distance});
+        const std::size_t row = row_of(hit);
+        row_.push_back({keys.names() ? row_handle(0, row) : keys.id(row), hit.distance});
       }
       results.append(row_);
     }

@@ -1,8 +1,11 @@
 // Answers to queries from the segments of a database.
 #pragma once
 
+#include <atomic>
+
 #include "base/threads.h"
 #include "bdnn/index.h"
+#include "search/gather.h"
 #include "search/mih.h"
 #include "search/planner.h"
 #include "search/segment.h"
@@ -32,8 +35,10 @@ class Answerer {
     std::string_view name;
   };
 
+  void answer_gathered(const Segment& segment, const RowFilter& filter, const Workload& workload);
   void answer_segment(const Segment& segment, const RowFilter& filter, const Workload& workload, Plan plan);
   void look_up(std::size_t query, int worker);
+  std::size_t row_of(const Hit& hit) const { return numbering_.empty() ? hit.row : numbering_[hit.row]; }
   void emit(std::span<const Segment> segments, std::size_t segment);
   void merge(std::size_t k, Results& results);
 
@@ -42,7 +47,8 @@ class Answerer {
     const Segment* segment = nullptr;
     const RowFilter* filter = nullptr;
     const Question* question = nullptr;
-    double budget = 0;
+    LookupCosts costs;
+    Budget budget;
   };
 
   Threads threads_;
@@ -51,9 +57,12 @@ class Answerer {
   std::vector<TableScratch> table_scratch_;
   std::vector<Collector> collectors_;
   std::vector<std::uint32_t> all_;
+  std::atomic<std::size_t> left_count_ = 0;
   std::vector<std::uint32_t> left_;  // queries that the tables did not answer within their budget
   std::vector<std::uint8_t> unfinished_;
   Lookups lookups_;
+  GatheredCodes gathered_;
+  std::span<const std::uint32_t> numbering_;  // the rows that the collectors' stand for, where codes were gathered
   std::vector<Neighbour> row_;
   std::vector<std::vector<Found>> found_;  // by query, where there are several segments
 };

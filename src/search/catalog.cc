@@ -18,6 +18,7 @@ Json to_json(const Statistics& statistics) {
   for (const auto& row : statistics.distances) distances.push_back(row);
   return {{"duplicates", statistics.duplicates},
           {"distances", distances},
+          {"within", statistics.within},
           {"step_buckets", statistics.step_buckets},
           {"step_candidates", statistics.step_candidates}};
 }
@@ -69,6 +70,7 @@ Statistics statistics(const Json& json) {
     result.distances[i] = distances[i].get<std::vector<std::uint16_t>>();
     if (result.distances[i].size() != result.distances[0].size()) throw std::runtime_error("its statistics differ");
   }
+  result.within = json.at("within").get<std::vector<double>>();
   result.step_buckets = json.at("step_buckets").get<std::vector<double>>();
   result.step_candidates = json.at("step_candidates").get<std::vector<double>>();
   if (result.step_buckets.size() != result.step_candidates.size()) throw std::runtime_error("its statistics differ");

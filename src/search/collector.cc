@@ -13,11 +13,13 @@ bool by_row(const Hit& a, const Hit& b) { return a.row < b.row; }
 
 }  // namespace
 
-void Collector::start(const Question& question, std::size_t bits, Arrival arrival, const RowFilter& filter) {
+void Collector::start(const Question& question, std::size_t bits, Arrival arrival, const RowFilter& filter,
+                      std::size_t within) {
   k_ = question.radius ? std::numeric_limits<std::size_t>::max() : question.k;
+  within_ = within;
   worst_ = bits;
   found_ = 0;
-  below_ = static_cast<std::uint32_t>(std::min(question.radius.value_or(bits), bits) + 1);
+  below_ = static_cast<std::uint32_t>(std::min(question.radius.value_or(within), bits) + 1);
   arrival_ = arrival;
   filter_ = filter;
   counts_.assign(bits + 1, 0);

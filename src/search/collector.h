@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,7 +40,14 @@ enum class Arrival { ascending, any };
 // A counter per distance tells the distance of the k-th nearest, so no heap is kept.
 class Collector {
  public:
-  void start(const Question& question, std::size_t bits, Arrival arrival, const RowFilter& filter);
+  // Rows farther than `within` are left out, which spares the look at many; it is right if kth() comes out within it.
+  void start(const Question& question, std::size_t bits, Arrival arrival, const RowFilter& filter, std::size_t within);
+  std::size_t within() const { return within_; }
+
+  // How many of the k were found so far, more if several are as far as the last; and the distance of the k-th.
+  std::size_t found() const { return found_; }
+  std::size_t kth() const { return found_ >= k_ ? worst_ : kNone; }
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   // Only rows nearer than this are still wanted.
   std::uint32_t below() const { return below_; }
@@ -64,6 +72,7 @@ class Collector {
   void drop_stale();
 
   std::size_t k_ = 0;
+  std::size_t within_ = 0;
   std::size_t worst_ = 0;  // the distance of the k-th nearest, once there are k
   std::size_t found_ = 0;  // how many candidates are within worst_
   std::uint32_t below_ = 0;

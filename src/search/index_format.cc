@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "search/catalog.h"
+#include "search/planner.h"
 
 namespace bdnn {
 namespace {
@@ -70,6 +71,7 @@ class View {
     segment.tables = {catalog.bits, record.count, {}};
     for (const TableRecord& table : record.tables) segment.tables.tables.push_back(this->table(table, segment.tables));
     segment.statistics = record.statistics;
+    segment.steps = expect_steps(segment);
     return segment;
   }
 

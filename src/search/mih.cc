@@ -15,8 +15,11 @@ constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are
 
 class Lookup {
  public:
-  Lookup(const Tables& tables, const std::uint8_t* query, double budget, TableScratch& scratch, Collector& collector)
+  Lookup(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs, const std::uint8_t* query,
+         double budget, TableScratch& scratch, Collector& collector)
       : tables_(tables),
+        steps_(steps),
+        costs_(costs),
         query_(query),
         budget_(budget),
         scratch_(scratch),
@@ -65,12 +68,11 @@ class Lookup {
   bool step(std::size_t s, std::size_t j) {
     const Table& table = tables_.tables[j];
     if (s > table.bits) return true;
-    if (spent_ + kProbeCost * binomial(table.bits, s) > budget_) return false;
+    if (spent_ + expected_cost(s, j) > budget_) return false;
     const std::uint32_t own = substring(query_, table.first_bit, table.bits);
     Combinations flips(table.bits, s);
     std::array<std::uint32_t, kAhead> keys;
     std::array<Range, kAhead> ranges;
-    const double bucket_cost = tables_.of_whole_codes() ? kWholeBucketCost : kBucketCost;
     while (const std::size_t count = flips.take(keys.data(), kAhead)) {
       std::size_t present = 0;
       for (std::size_t i = 0; i < count; ++i) {
@@ -92,12 +94,18 @@ class Lookup {
         __builtin_prefetch(table.rows + start[0]);
         if (table.planes != nullptr) fetch(table, start[0], end);
       }
-      spent_ += kProbeCost * static_cast<double>(count) + bucket_cost * static_cast<double>(filled) +
-                kCandidateCost * candidates;
+      spent_ += costs_.probe * static_cast<double>(count) + costs_.bucket * static_cast<double>(filled) +
+                costs_.candidate * candidates;
       if (spent_ > budget_) return false;
       for (std::size_t i = 0; i < filled; ++i) look(table, ranges[i], s, j);
     }
     return true;
+  }
+
+  double expected_cost(std::size_t s, std::size_t j) const {
+    const std::size_t number = s * tables_.tables.size() + j;
+    if (number < steps_.size()) return costs_.of(steps_[number], static_cast<double>(most_));
+    return costs_.probe * binomial(tables_.tables[j].bits, s);
   }
 
   // The first lines of a bucket's codes; the machine itself sees the rest coming.
@@ -110,16 +118,24 @@ class Lookup {
   }
 
   void look(const Table& table, const Range& range, std::size_t s, std::size_t j) {
-    const std::size_t size = range.end - range.begin;
-    if (scratch_.hits.size() < size) scratch_.hits.resize(size);
+    for (std::uint32_t from = range.begin; from < range.end;) {
+      const std::uint32_t to = from + std::min(range.end - from, static_cast<std::uint32_t>(TableScratch::kHits));
+      take({from, to}, table, s, j);
+      from = to;
+    }
+  }
+
+  void take(const Range& range, const Table& table, std::size_t s, std::size_t j) {
     Hit* hits = scratch_.hits.data();
     if (table.planes == nullptr) {
+      const std::size_t size = range.end - range.begin;
       for (std::size_t i = 0; i < size; ++i) hits[i] = {table.rows[range.begin + i], static_cast<std::uint32_t>(s)};
       collector_.take(hits, size);
       return;
     }
-    std::size_t count = scan_planes(tables_.word_bytes(), tables_.words(), table.planes, tables_.count, range.begin,
-                                    range.end, query_, collector_.below(), hits);
+    const std::size_t count = scan_planes(tables_.word_bytes(), tables_.words(), table.planes, tables_.count,
+                                          range.begin, range.end, query_, collector_.below(), hits);
+    spent_ += costs_.hit * static_cast<double>(count);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (met_before(table, hits[i].row, s, j)) continue;
@@ -140,27 +156,33 @@ class Lookup {
 
   // In how many bits of the other table's substring the code that stands at `at` differs from the query.
   std::size_t differing(const Table& table, std::size_t at, const Table& other) const {
-    const std::size_t word_bytes = tables_.word_bytes();
-    const std::size_t first_word = other.first_bit / (8 * word_bytes);
-    const std::size_t shift = other.first_bit % (8 * word_bytes);
+    const std::size_t word_bits = 8 * tables_.word_bytes();
+    const std::size_t first_word = other.first_bit / word_bits;
+    const std::size_t shift = other.first_bit % word_bits;
     // At most 26 bits, so they stand in one word or two.
     std::uint64_t bits = word(table, at, first_word) >> shift;
-    if (shift + other.bits > 8 * word_bytes) bits |= word(table, at, first_word + 1) << (8 * word_bytes - shift);
+    if (shift + other.bits > word_bits) bits |= word(table, at, first_word + 1) << (word_bits - shift);
     const std::uint64_t mask = (std::uint64_t{1} << other.bits) - 1;
     return static_cast<std::size_t>(std::popcount(bits & mask));
   }
 
   // Word w of the code that stands at `at`, where it differs from the query.
   std::uint64_t word(const Table& table, std::size_t at, std::size_t w) const {
-    const std::size_t bytes = tables_.word_bytes();
-    std::uint64_t code = 0;
-    std::uint64_t own = 0;
-    std::memcpy(&code, table.planes + (w * tables_.count + at) * bytes, bytes);
-    std::memcpy(&own, query_ + w * bytes, bytes);
-    return code ^ own;
+    const std::size_t place = w * tables_.count + at;
+    return tables_.word_bytes() == 4 ? word_at<std::uint32_t>(table.planes, place) ^ word_at<std::uint32_t>(query_, w)
+                                     : word_at<std::uint64_t>(table.planes, place) ^ word_at<std::uint64_t>(query_, w);
+  }
+
+  template <class Word>
+  static std::uint64_t word_at(const std::uint8_t* words, std::size_t i) {
+    Word value;
+    std::memcpy(&value, words + i * sizeof value, sizeof value);
+    return value;
   }
 
   const Tables& tables_;
+  std::span<const LookupStep> steps_;
+  const LookupCosts& costs_;
   const std::uint8_t* query_;
   double budget_;
   TableScratch& scratch_;
@@ -171,9 +193,9 @@ class Lookup {
 
 }  // namespace
 
-bool search_tables(const Tables& tables, const std::uint8_t* query, double budget, TableScratch& scratch,
-                   Collector& collector) {
-  return Lookup(tables, query, budget, scratch, collector).run();
+bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
+                   const std::uint8_t* query, double budget, TableScratch& scratch, Collector& collector) {
+  return Lookup(tables, steps, costs, query, budget, scratch, collector).run();
 }
 
 }  // namespace bdnn

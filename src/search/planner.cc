@@ -1,238 +1,248 @@
 #include "search/planner.h"
 
+#include <array>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
-#include "base/random.h"
 #include "search/combinations.h"
-#include "search/mih.h"
+#include "search/costs.h"
 
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kSamples = 64;
-constexpr std::size_t kWholeCodeSamples = 8;           // whose buckets, all of them, are counted
-constexpr std::size_t kMeasuredSubstringDistance = 3;  // farther buckets are too many to count; codes are spread evenly
-
-// Nanoseconds per cache line of codes on the machine of docs/search.md; ratios carry over.
-constexpr double kLineCost = 0.65;          // compared with one query of several
-constexpr double kLineFetch = 2.2;          // brought from the third-level cache
-constexpr double kLineFetchFromMemory = 4;  // ... or from memory
-constexpr double kCacheBytes = 24e6;
-constexpr double kQueriesPerFetch = 128;
-constexpr double kQueryCost = 500;   // what a query costs a scan, however few the codes ...
-constexpr double kFoundCost = 60;    // a code that is returned
-constexpr double kScanHitCost = 15;  // a code nearer than the threshold of the moment
-constexpr double kCallCost = 4000;   // ... and a call
+constexpr std::size_t kQueriesPerFetch = 128;  // as a scan takes turns
+constexpr std::size_t kLeastForGuess = 32;     // neighbours; for fewer, a scan has too few hits for a guess to matter
+constexpr std::size_t kMostSteps = 256;        // that are looked ahead
+// Times a scan's cost that lookups may take: the first, unless another is clearly better by the sample.
+constexpr std::array<double, 3> kPatiences = {2, 1, 4};
+constexpr double kClearlyBetter = 0.97;
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
 constexpr double kBucketMade = 10;               // an empty bucket of a table, and a look at it by way of trial
 constexpr std::size_t kLeastForTables = 10'000;  // fewer are scanned in a microsecond or two
 constexpr double kPlacement = 25;                // a code put into a table
+constexpr double kSamplesMeasured = 64;          // each by a scan
 
-// The mean over buckets that search_tables() looks at in one step, for one query.
-struct Step {
-  double buckets = 0;
-  double candidates = 0;
-};
-Step count_step(const std::uint8_t* query, std::size_t s, const Table& table) {
-  Step step;
-  const std::uint32_t own = substring(query, table.first_bit, table.bits);
-  Combinations flips(table.bits, s);
-  std::array<std::uint32_t, 64> keys;
-  while (const std::size_t count = flips.take(keys.data(), keys.size())) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t* start = table.starts + (own ^ keys[i]);
-      step.buckets += start[1] > start[0] ? 1 : 0;
-      step.candidates += start[1] - start[0];
-    }
-  }
-  return step;
+double as_real(std::size_t count) { return static_cast<double>(count); }
+
+// How many codes are returned.
+double expected_found(const Segment& segment, const Workload& workload) {
+  const Question& question = workload.question;
+  if (!question.radius) return std::min(as_real(question.k), as_real(segment.size()) * workload.share);
+  const auto& within = segment.statistics.within;
+  return within.empty() ? 0 : within[std::min(*question.radius, within.size() - 1)] * workload.share;
 }
 
-double step_cost(const Tables& tables, const Statistics& statistics, std::size_t number, std::size_t k) {
-  const Table& table = tables.tables[number % tables.tables.size()];
-  const double probes = binomial(table.bits, number / tables.tables.size());
-  const double mean = static_cast<double>(tables.count) / static_cast<double>(table.buckets());
-  double buckets = probes * std::min(1.0, mean);
-  double candidates = probes * mean;
-  if (number < statistics.step_buckets.size()) {
-    buckets = statistics.step_buckets[number];
-    candidates = statistics.step_candidates[number];
+// What a scan does with codes that are nearer than its threshold of the moment.
+double scan_found_cost(const Segment& segment, const Workload& workload) {
+  const double found = expected_found(segment, workload);
+  double hits = found;
+  double filling = 0;
+  if (!workload.question.radius) {
+    filling = kFillCost * as_real(segment.codes.layout.codes_per_tile());
+    // Nearer ones outdo many of the first; not of those within a good guess.
+    const bool guesses = likely_distance(segment, workload) < segment.codes.layout.bits;
+    hits = guesses ? 1.5 * found : found * (0.5 + 0.4 * std::log((as_real(segment.size()) + 1) / (found + 1)));
   }
-  // Of a bucket of equal codes, the first k are looked at.
-  if (tables.of_whole_codes()) candidates = std::min(candidates, buckets * static_cast<double>(k));
-  const double bucket = tables.of_whole_codes() ? kWholeBucketCost : kBucketCost;
-  return kProbeCost * probes + bucket * buckets + kCandidateCost * candidates;
+  const double tiles = as_real(segment.codes.layout.tiles(segment.size())) + 1;
+  return filling + tile_hit_cost(segment.codes.layout) * tiles * (1 - std::exp(-hits / tiles)) + kFoundCost * found;
+}
+
+std::size_t queries_per_fetch(std::size_t queries) { return std::clamp<std::size_t>(queries, 1, kQueriesPerFetch); }
+
+// What a scan of all codes costs once for many queries: bringing them from memory.
+double shared_scan_cost(const Segment& segment) {
+  const double bytes = as_real(segment.codes.layout.bytes(segment.size()));
+  return bytes / kLine * fetch_cost(bytes);
+}
+
+// A scan that passes over tiles without a code that may be returned.
+double filtered_scan_cost(const Segment& segment, const Workload& workload) {
+  const CodeLayout& layout = segment.codes.layout;
+  const double all = scan_cost(layout, segment.size(), workload.queries);
+  if (workload.share >= 1) return all;
+  const double wanted = 1 - std::pow(1 - workload.share, as_real(layout.codes_per_tile()));
+  const double looks = kTileLookCost / as_real(queries_per_fetch(workload.queries)) + kRunCost * wanted * (1 - wanted);
+  return wanted * all + as_real(layout.tiles(segment.size())) * looks;
+}
+
+// A scan of the codes that may be returned, after they were put together.
+double gathered_scan_cost(const Segment& segment, const Workload& workload) {
+  const CodeLayout& layout = segment.codes.layout;
+  const double codes = workload.share * as_real(segment.size());
+  const double move = kLaneMoveCost + fetch_cost(as_real(layout.bytes(segment.size())));
+  const double once = kFilterWordCost * as_real(segment.size()) / 64 + move * codes * as_real(layout.lanes);
+  return once / as_real(std::max<std::size_t>(workload.queries, 1)) +
+         scan_cost(layout, static_cast<std::size_t>(codes), workload.queries);
 }
 
 // What queries cost by the distance of their farthest neighbour: the sum of the steps up to it, until the budget is
-// spent and a scan does the rest. Worked out once per search, without memory.
-class LookupCosts {
+// spent and a scan does the rest.
+class CostByDistance {
  public:
-  LookupCosts(const Segment& segment, std::size_t k, double budget, double scan) {
-    const std::size_t most = std::min(sums_.size(), segment.codes.layout.bits + 1);
+  CostByDistance(const Segment& segment, const LookupCosts& costs, std::size_t k, double most_budget)
+      : is_whole_(segment.steps.size() > segment.codes.layout.bits) {
+    // Of a bucket of equal codes, the first k are looked at.
+    const double most = segment.tables.of_whole_codes() ? as_real(k) : as_real(segment.size());
     double sum = 0;
-    for (; known_ < most; ++known_) {
-      const double more = step_cost(segment.tables, segment.statistics, known_, k);
-      if (sum + more > budget) break;
-      sums_[known_] = sum += more;
+    for (; known_ < segment.steps.size() && sum <= most_budget; ++known_) {
+      sums_[known_] = sum += costs.of(segment.steps[known_], most);
     }
-    beyond_ = known_ < most || most < segment.codes.layout.bits + 1 ? sum + scan : sum;
+    is_whole_ = is_whole_ && known_ == segment.steps.size();
   }
 
-  double at(std::size_t distance) const { return distance < known_ ? sums_[distance] : beyond_; }
+  double at(std::size_t distance, double budget, double scan) const {
+    if (is_whole_) distance = std::min(distance, known_ - 1);
+    if (distance < known_ && sums_[distance] <= budget) return sums_[distance];
+    const auto* beyond = std::upper_bound(sums_.data(), sums_.data() + known_, budget);
+    return (beyond == sums_.data() ? 0 : beyond[-1]) + scan;
+  }
 
  private:
-  std::array<double, 257> sums_;
+  std::array<double, kMostSteps> sums_;
   std::size_t known_ = 0;
-  double beyond_ = 0;
+  bool is_whole_;  // there are no steps beyond
 };
 
-// How many codes are expected within the radius: told by the largest measured number of neighbours that are.
-double expected_within(const Segment& segment, std::size_t radius) {
-  double found = 0;
-  const auto& distances = segment.statistics.distances;
-  for (std::size_t i = 0; i < distances[0].size(); ++i) {
-    std::size_t within = 0;
-    while (within < distances.size() && distances[within][i] <= radius) ++within;
-    found += within == 0 ? 0.0 : static_cast<double>(Statistics::kNeighbours[within - 1]);
+// What is found costs in both plans, but tables meet it several times and in no order.
+double table_found_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload) {
+  const double found = expected_found(segment, workload);
+  double hits = found * (1 + as_real(segment.tables.tables.size()) / 3);
+  if (!workload.question.radius && !segment.steps.empty()) {
+    // Until k are found, whatever comes is near enough.
+    hits = found * (3 + as_real(segment.tables.tables.size()) / 2) + segment.steps.front().candidates / 2;
   }
-  return found / static_cast<double>(std::max<std::size_t>(distances[0].size(), 1));
+  return costs.hit * hits + kSortedFoundCost * found * std::log2(found + 2);
 }
 
-// The cost of what is found, beside that of finding it. A scan takes in many that nearer ones outdo later.
-double scan_found_cost(const Segment& segment, const Question& question) {
-  if (question.radius) return kFoundCost * expected_within(segment, *question.radius);
-  const double k = static_cast<double>(std::min(question.k, segment.size()));
-  return kScanHitCost * k * (1 + std::log(static_cast<double>(segment.size() + 1) / (k + 1)));
-}
+// Expected nanoseconds for one query on one thread, and how many times as long as a scan takes it is best to try.
+struct TableCost {
+  double cost = 0;
+  double patience = 1;
+};
 
-// A code that is found is met in several tables.
-double table_found_cost(const Segment& segment, const Question& question) {
-  const double meetings = 1 + static_cast<double>(segment.tables.tables.size()) / 3;
-  const double found = question.radius ? expected_within(segment, *question.radius) : static_cast<double>(question.k);
-  return kFoundCost * found * (segment.tables.of_whole_codes() ? 0.5 : meetings);
-}
-
-double nearest_cost(const Segment& segment, std::size_t wanted, double share, double budget, double scan) {
+TableCost nearest_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload, double scan) {
   // A filter makes the k-th that may be returned as far as a later one of all.
-  const double k = static_cast<double>(wanted) / std::max(share, 1e-9);
+  const double k = as_real(workload.question.k) / std::max(workload.share, 1e-9);
   std::size_t measured = 0;
-  while (measured < Statistics::kNeighbours.size() && static_cast<double>(Statistics::kNeighbours[measured]) < k) {
-    ++measured;
-  }
-  if (measured == Statistics::kNeighbours.size()) return budget + scan;
+  while (measured < Statistics::kNeighbours.size() && as_real(Statistics::kNeighbours[measured]) < k) ++measured;
+  if (measured == Statistics::kNeighbours.size()) return {2 * scan, 1};
   const auto& upper = segment.statistics.distances[measured];
   const auto& lower = segment.statistics.distances[measured == 0 ? 0 : measured - 1];
-  if (upper.empty()) return budget + scan;
+  if (upper.empty()) return {2 * scan, 1};
   // Between two numbers of neighbours that were measured, distances grow with the logarithm.
-  const double low = measured == 0 ? 1 : static_cast<double>(Statistics::kNeighbours[measured - 1]);
-  const double high = measured == 0 ? 2 : static_cast<double>(Statistics::kNeighbours[measured]);
+  const double low = measured == 0 ? 1 : as_real(Statistics::kNeighbours[measured - 1]);
+  const double high = measured == 0 ? 2 : as_real(Statistics::kNeighbours[measured]);
   const double weight = std::clamp(std::log(k / low) / std::log(high / low), 0.0, 1.0);
-  const LookupCosts costs(segment, wanted, budget, scan);
-  double sum = 0;
-  for (std::size_t i = 0; i < upper.size(); ++i) {
-    sum += costs.at(static_cast<std::size_t>(std::lround(lower[i] + weight * (upper[i] - lower[i]))));
+  const CostByDistance by_distance(segment, costs, workload.question.k, kPatiences.back() * scan);
+  TableCost best{std::numeric_limits<double>::infinity(), 1};
+  for (const double patience : kPatiences) {
+    double sum = 0;
+    for (std::size_t i = 0; i < upper.size(); ++i) {
+      const auto distance = static_cast<std::size_t>(0.5 + lower[i] + weight * (upper[i] - lower[i]));
+      sum += by_distance.at(distance, patience * scan, scan);
+    }
+    const double mean = sum / as_real(upper.size());
+    if (mean < kClearlyBetter * best.cost) best = {mean, patience};
   }
-  return sum / static_cast<double>(upper.size());
+  return best;
 }
 
-double table_cost(const Segment& segment, const Question& question, double share, double budget, double scan) {
-  const double found = kQueryCost + table_found_cost(segment, question);
-  if (!question.radius) return found + nearest_cost(segment, question.k, share, budget, scan);
-  const std::size_t radius = std::min(*question.radius, segment.codes.layout.bits);
-  return found + LookupCosts(segment, segment.size(), budget, scan).at(radius);
+TableCost table_cost(const Segment& segment, const Workload& workload, double scan) {
+  const LookupCosts costs(segment.tables);
+  const double found = kQueryCost + table_found_cost(segment, costs, workload);
+  const auto& radius = workload.question.radius;
+  if (!radius) {
+    const TableCost steps = nearest_cost(segment, costs, workload, scan);
+    return {found + steps.cost, steps.patience};
+  }
+  // How far it goes is known, so one that takes long is about to end.
+  const double patience = kPatiences.back();
+  const CostByDistance by_distance(segment, costs, segment.size(), patience * scan);
+  return {found + by_distance.at(std::min(*radius, segment.codes.layout.bits), patience * scan, scan), patience};
 }
 
 }  // namespace
 
-Statistics measure(const Segment& segment, Threads& threads) {
-  Statistics statistics;
-  const std::size_t n = segment.size();
-  if (n == 0) return statistics;
-  Random random(1);
-  const CodeLayout& layout = segment.codes.layout;
-  std::vector<std::uint8_t> bytes(kSamples * layout.bytes_per_code());
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    const std::size_t row = random.below(n);
-    std::uint8_t* to = bytes.data() + i * layout.bytes_per_code();
-    if (segment.codes.tiles != nullptr) {
-      deinterleave(layout, segment.codes.tiles, row, to);
-    } else {
-      std::memcpy(to, segment.codes.packed + row * layout.bytes_per_code(), layout.bytes_per_code());
-    }
-  }
-  PreparedQueries queries;
-  queries.assign(Codes(layout.bits, kSamples, std::move(bytes)), 0, kSamples);
-  std::vector<std::uint32_t> which(kSamples);
-  std::iota(which.begin(), which.end(), 0U);
-  std::vector<Collector> collectors(kSamples);
-  ScanScratch scratch;
-  const RowFilter all{n, nullptr, nullptr};
-  // A code's own distance of zero is left out: that of the next ones stands for a query's.
-  scan(segment.codes, all, {Statistics::kNeighbours.back() + 1, {}}, queries, which, threads, scratch,
-       collectors.data());
-  for (auto& collector : collectors) {
-    const auto hits = collector.finish();
-    statistics.duplicates += hits.size() > 1 && hits[1].distance == 0 ? 1.0 / kSamples : 0.0;
-    for (std::size_t i = 0; i < Statistics::kNeighbours.size(); ++i) {
-      const std::size_t k = Statistics::kNeighbours[i];
-      statistics.distances[i].push_back(static_cast<std::uint16_t>(k < hits.size() ? hits[k].distance : layout.bits));
-    }
-  }
-  const Tables& tables = segment.tables;
-  if (tables.tables.empty()) return statistics;
-  const std::size_t farthest = tables.of_whole_codes() ? layout.bits : kMeasuredSubstringDistance;
-  const std::size_t samples = tables.of_whole_codes() ? kWholeCodeSamples : kSamples;
-  for (std::size_t s = 0; s <= farthest; ++s) {
-    for (const Table& table : tables.tables) {
-      Step sum;
-      for (std::size_t q = 0; q < samples; ++q) {
-        const Step step = count_step(queries[q], s, table);
-        sum.buckets += step.buckets;
-        sum.candidates += step.candidates;
-      }
-      statistics.step_buckets.push_back(sum.buckets / static_cast<double>(samples));
-      statistics.step_candidates.push_back(sum.candidates / static_cast<double>(samples));
-    }
-  }
-  return statistics;
+Workload workload_of(const Segment& segment, const Question& question, std::size_t queries, int threads,
+                     std::optional<std::size_t> allowed) {
+  const double all = as_real(std::max<std::size_t>(segment.size(), 1));
+  const double live = segment.live == nullptr ? 1 : as_real(segment.live_count) / all;
+  return {question, queries, threads, live * (allowed ? as_real(*allowed) / all : 1)};
 }
 
-double scan_cost(const ScanSource& codes, std::size_t queries) {
-  const double bytes = static_cast<double>(codes.layout.bytes(codes.count));
-  const double fetch = bytes > kCacheBytes ? kLineFetchFromMemory : kLineFetch;
-  const double together = std::min(static_cast<double>(std::max<std::size_t>(queries, 1)), kQueriesPerFetch);
-  return kQueryCost + kCallCost / together + bytes / kLine * std::max(kLineCost, fetch / together);
+std::vector<LookupStep> expect_steps(const Segment& segment) {
+  std::vector<LookupStep> steps;
+  const Tables& tables = segment.tables;
+  const Statistics& statistics = segment.statistics;
+  const double most = kForcedFactor * scan_cost(segment.codes.layout, segment.size(), 1) +
+                      kForcedLeast;  // more probes are never paid for
+  double sum = 0;
+  while (!tables.tables.empty() && steps.size() <= tables.code_bits && steps.size() < kMostSteps && sum < most) {
+    const std::size_t number = steps.size();
+    const Table& table = tables.tables[number % tables.tables.size()];
+    const double mean = as_real(tables.count) / as_real(table.buckets());
+    const double probes = binomial(table.bits, number / tables.tables.size());
+    LookupStep step{probes, probes * (1 - std::exp(-mean)), probes * mean};
+    if (number < statistics.step_buckets.size()) {
+      step.buckets = statistics.step_buckets[number];
+      step.candidates = statistics.step_candidates[number];
+    }
+    steps.push_back(step);
+    sum += probes;
+  }
+  return steps;
+}
+
+double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
+  const double bytes = as_real(layout.bytes(codes));
+  return bytes / kLine * (line_cost(layout) + fetch_cost(bytes) / as_real(queries_per_fetch(queries)));
+}
+
+std::size_t likely_distance(const Segment& segment, const Workload& workload) {
+  const std::size_t longest = segment.codes.layout.bits;
+  const double k = as_real(workload.question.k) / std::max(workload.share, 1e-9);
+  if (workload.question.radius || workload.question.k < kLeastForGuess) return longest;
+  for (std::size_t i = 0; i < Statistics::kNeighbours.size(); ++i) {
+    if (as_real(Statistics::kNeighbours[i]) < k) continue;
+    const auto& distances = segment.statistics.distances[i];
+    return distances.empty() ? longest : *std::max_element(distances.begin(), distances.end());
+  }
+  return longest;
 }
 
 double build_cost(const ScanSource& codes) {
   const std::size_t count = substring_count(codes.layout.bits, codes.count);
-  const double longest = static_cast<double>(codes.layout.bits) / static_cast<double>(count);
-  const double buckets = std::exp2(longest) * static_cast<double>(count);
-  return kPlacement * static_cast<double>(codes.count * count) + kBucketMade * buckets +
-         static_cast<double>(kSamples) * scan_cost(codes, kSamples);
+  const double longest = as_real(codes.layout.bits) / as_real(count);
+  const double buckets = std::exp2(longest) * as_real(count);
+  return kPlacement * as_real(codes.count * count) + kBucketMade * buckets +
+         kSamplesMeasured * scan_cost(codes.layout, codes.count, 64);
 }
 
 Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted) {
   Estimate result;
   const double threads = std::max(workload.threads, 1);
-  const double alone = scan_cost(segment.codes, workload.queries) + scan_found_cost(segment, workload.question);
-  result.scan = alone / threads;
-  result.table_budget = alone;
-  const bool whole = segment.codes.layout.bits <= kMostBucketBits;
-  const Plan through_tables = whole ? Plan::bucket : Plan::mih;
+  const double queries = as_real(std::max<std::size_t>(workload.queries, 1));
+  const double call = kCallCost / queries;
+  const double through = filtered_scan_cost(segment, workload);
+  const double gathered = gathered_scan_cost(segment, workload);
+  result.gathers = workload.share < 1 && gathered < through && segment.codes.tiles != nullptr;
+  const double scan = kQueryCost + (result.gathers ? gathered : through) + scan_found_cost(segment, workload);
+  result.scan = call + scan / threads;
   if (!segment.tables.tables.empty()) {
-    const double cost = table_cost(segment, workload.question, workload.share, result.table_budget, alone);
-    result.tables = cost / std::min(threads, static_cast<double>(std::max<std::size_t>(workload.queries, 1)));
+    const TableCost expected = table_cost(segment, workload, scan);
+    result.tables = call + expected.cost / std::min(threads, queries);
+    const double shared = shared_scan_cost(segment) * workload.share;
+    const double each = std::max(scan - shared / as_real(queries_per_fetch(workload.queries)), 0.0);
+    result.budget = {expected.patience * each, expected.patience * shared, false};
   }
   if (wanted == Plan::automatic) {
+    const Plan through_tables = segment.tables.of_whole_codes() ? Plan::bucket : Plan::mih;
     result.plan = !segment.tables.tables.empty() && result.tables < result.scan ? through_tables : Plan::scan;
   } else {
     result.plan = wanted;
-    result.table_budget = kForcedFactor * alone + kForcedLeast;
+    result.budget = {kForcedFactor * scan + kForcedLeast, 0, true};
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -77,21 +78,40 @@ void VectorRanking::score(std::size_t query, std::span<const Neighbour> shortlis
   }
 }
 
-void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, int thread_count,
-            RankedResults& results) {
-  if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
-  std::size_t total = 0;
-  results.ends_.resize(shortlists.size());
-  for (std::size_t q = 0; q < shortlists.size(); ++q) results.ends_[q] = total += std::min(k, shortlists[q].size());
-  results.ranked_.resize(total);
-  Threads threads(thread_count);
+struct Reranker::State {
+  explicit State(int thread_count) : threads(thread_count), buffers(static_cast<std::size_t>(threads.count())) {}
+
+  // Of one worker.
   struct Buffers {
     std::vector<double> scores;
     std::vector<Ranked> ranked;
   };
-  std::vector<Buffers> buffers(static_cast<std::size_t>(threads.count()));
-  threads.for_each(shortlists.size(), [&](std::size_t q, int worker) {
-    auto& [scores, ranked] = buffers[static_cast<std::size_t>(worker)];
+  Threads threads;
+  std::vector<Buffers> buffers;
+};
+
+Reranker::Reranker(int threads) : state_(std::make_unique<State>(threads)) {}
+Reranker::~Reranker() = default;
+Reranker::Reranker(Reranker&&) noexcept = default;
+Reranker& Reranker::operator=(Reranker&&) noexcept = default;
+
+void Reranker::rank(const Results& shortlists, const Ranking& ranking, std::size_t k, RankedResults& results) {
+  if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  std::size_t total = 0;
+  std::size_t longest = 0;
+  results.ends_.resize(shortlists.size());
+  for (std::size_t q = 0; q < shortlists.size(); ++q) {
+    results.ends_[q] = total += std::min(k, shortlists[q].size());
+    longest = std::max(longest, shortlists[q].size());
+  }
+  results.ranked_.resize(total);
+  // Whichever worker gets the longest.
+  for (auto& [scores, ranked] : state_->buffers) {
+    scores.reserve(longest);
+    ranked.reserve(longest);
+  }
+  const auto rank_one = [&](std::size_t q, int worker) {
+    auto& [scores, ranked] = state_->buffers[static_cast<std::size_t>(worker)];
     const auto shortlist = shortlists[q];
     scores.resize(shortlist.size());
     ranking.score(q, shortlist, scores.data());
@@ -104,7 +124,12 @@ void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, in
         ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(keep), ranked.end(),
         [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
     std::copy_n(ranked.begin(), keep, results.ranked_.begin() + static_cast<std::ptrdiff_t>(results.ends_[q] - keep));
-  });
+  };
+  state_->threads.for_each(shortlists.size(), std::ref(rank_one));  // by reference, which takes no memory
+}
+
+void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, int threads, RankedResults& results) {
+  Reranker(threads).rank(shortlists, ranking, k, results);
 }
 
 }  // namespace bdnn

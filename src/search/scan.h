@@ -20,15 +20,19 @@ struct ScanSource {
 // Buffers of a scan, kept from one to the next.
 struct ScanScratch {
   struct Worker {
-    std::vector<ScanTask> tasks;
+    std::vector<ScanTask> tasks;  // of one unit of work
     std::vector<std::uint8_t> block;
   };
   std::vector<Worker> workers;
-  std::vector<Collector> parts;  // where a query is split over threads
+  std::vector<Collector> parts;      // where a query is split over threads
+  std::vector<std::uint32_t> again;  // queries for which the guess was wrong
 };
 
 // Collects the answers of queries[which[i]] in collectors[which[i]], for all i. Those collectors need not be started.
-void scan(const ScanSource& source, const RowFilter& filter, const Question& question, const PreparedQueries& queries,
-          std::span<const std::uint32_t> which, Threads& threads, ScanScratch& scratch, Collector* collectors);
+// The k nearest are guessed to be within the distance `guess`: a good one spares most of what the first codes would
+// have cost, a bad one a part of a scan. The longest distance is none.
+void scan(const ScanSource& source, const RowFilter& filter, const Question& question, std::size_t guess,
+          const PreparedQueries& queries, std::span<const std::uint32_t> which, Threads& threads, ScanScratch& scratch,
+          Collector* collectors);
 
 }  // namespace bdnn

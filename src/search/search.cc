@@ -1,21 +1,22 @@
-// search() of codes as they stand: a database of one segment that lives as long as the call.
+// search() of codes as they stand: a database that lives as long as the call.
 #include "bdnn/search.h"
 
 #include "base/error.h"
 #include "search/answer.h"
 #include "search/content.h"
+#include "search/statistics.h"
 
 namespace bdnn {
 namespace {
 
 constexpr double kWorthIt = 4;  // times what making tables costs
 
-ScanSource source_of(const Codes& codes) { return {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()}; }
-
 // Tables, for this one call: where they are asked for, or where so many queries come that they may pay for themselves.
-bool want_tables(const ScanSource& codes, std::size_t queries, const SearchOptions& options) {
+bool want_tables(const std::vector<Segment>& segments, std::size_t queries, const SearchOptions& options) {
+  if (segments.size() > 1) return false;
   if (options.plan != Plan::automatic) return options.plan != Plan::scan;
-  const double scan = scan_cost(codes, queries) * static_cast<double>(queries);
+  const ScanSource& codes = segments.front().codes;
+  const double scan = scan_cost(codes.layout, codes.count, queries) * static_cast<double>(queries);
   return scan > kWorthIt * build_cost(codes);
 }
 
@@ -40,13 +41,14 @@ Plan plan_by_name(const std::string& name) {
 
 PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOptions& options) {
   check_plan(database.bits(), options.plan);
-  Segment segment;
-  segment.codes = source_of(database);
+  const std::vector<Segment> segments = as_segments(database);
   const Workload workload{{options.k, options.radius}, queries, Threads(options.threads).count(), 1};
   PlanEstimate expected;
-  expected.scan_microseconds = estimate(segment, workload, Plan::scan).scan / 1000;
+  for (const Segment& segment : segments) {
+    expected.scan_microseconds += estimate(segment, workload, Plan::scan).scan / 1000;
+  }
   expected.text = fmt::format("{} codes of {} bits as they stand: ", database.size(), database.bits());
-  if (!want_tables(segment.codes, queries, options)) {
+  if (!want_tables(segments, queries, options)) {
     expected.microseconds = expected.scan_microseconds;
     expected.text += fmt::format("scan; expected per query: {:.3g} us\n", expected.microseconds);
     return expected;
@@ -54,7 +56,7 @@ PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOpt
   // What tables are worth shows when they are made.
   expected.plan = database.bits() <= kMostBucketBits ? Plan::bucket : Plan::mih;
   expected.table_microseconds =
-      build_cost(segment.codes) / 1000 / static_cast<double>(std::max<std::size_t>(queries, 1));
+      build_cost(segments.front().codes) / 1000 / static_cast<double>(std::max<std::size_t>(queries, 1));
   expected.microseconds = expected.table_microseconds;
   expected.text += fmt::format(
       "tables are made for these queries, and used where they pay; making them: {:.3g} us per query, a scan: {:.3g} "
@@ -66,11 +68,10 @@ PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOpt
 std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
   check_question(database.bits(), database.origin(), queries, options);
   Answerer answerer(options.threads);
-  Segment segment;
-  segment.codes = source_of(database);
-  segment.keys.count = database.size();
+  std::vector<Segment> segments = as_segments(database);
   std::vector<BuiltTable> built;
-  if (want_tables(segment.codes, queries.size(), options)) {
+  if (want_tables(segments, queries.size(), options)) {
+    Segment& segment = segments.front();
     Threads threads(options.threads);
     segment.tables = {database.bits(), database.size(), {}};
     const std::size_t count = substring_count(database.bits(), database.size());
@@ -80,9 +81,10 @@ std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& q
       segment.tables.tables.push_back(view_of(built.back()));
     }
     segment.statistics = measure(segment, threads);
+    segment.steps = expect_steps(segment);
   }
   Results results;
-  answerer.answer({&segment, 1}, queries, options, nullptr, results);
+  answerer.answer(segments, queries, options, nullptr, results);
   std::vector<std::vector<Neighbour>> lists;
   lists.reserve(results.size());
   for (std::size_t q = 0; q < results.size(); ++q) lists.emplace_back(results[q].begin(), results[q].end());

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "expect_error.h"
+#include "search/answer.h"
 #include "search/search_testing.h"
 
 namespace bdnn {
@@ -46,6 +47,24 @@ TEST(Search, PlansAndThreadsChangeNothing) {
         }
       }
       EXPECT_EQ(expected.front(), naive_answer(naive_order(database, queries[0]), {.k = 25}));
+    }
+  }
+}
+
+// Rows have 32 bits: what is more is searched in pieces, here small ones.
+TEST(Search, CodesBeyondTheRowsOfASegmentAreFound) {
+  for (const std::size_t bits : {8, 32, 70}) {
+    const Codes database = clustered_codes(bits, 3500, 0.2, bits);
+    const Codes queries = clustered_codes(bits, 5, 0.2, bits + 1);
+    const auto segments = as_segments(database, 1024);
+    ASSERT_EQ(segments.size(), 4U);
+    for (const SearchOptions& options : {SearchOptions{.k = 30}, SearchOptions{.radius = bits / 8}}) {
+      Results results;
+      Answerer(2).answer(segments, queries, options, nullptr, results);
+      for (std::size_t q = 0; q < queries.size(); ++q) {
+        const std::vector<Neighbour> found(results[q].begin(), results[q].end());
+        EXPECT_EQ(found, naive_answer(naive_order(database, queries[q]), options));
+      }
     }
   }
 }

@@ -3,6 +3,13 @@
 #include "search/content.h"
 
 namespace bdnn {
+namespace {
+
+void check_filter(const Index& index, const Filter* filter) {
+  if (filter != nullptr && !filter->fits(index)) misuse("the filter was made for another index; make one for this");
+}
+
+}  // namespace
 
 void Results::clear() {
   neighbours_.clear();
@@ -28,18 +35,23 @@ void Searcher::search(const Index& index, const Codes& queries, const SearchOpti
                       const Filter* filter) {
   const Index::Content& content = index.content();
   check_question(content.info.bits, content.info.origin, queries, options);
-  if (filter != nullptr && !filter->fits(index)) misuse("the filter was made for another index; make one for this");
+  check_filter(index, filter);
   results.clear();
   state_->answerer.answer(content.segments, queries, options, filter, results);
 }
 
-PlanEstimate Searcher::explain(const Index& index, std::size_t queries, const SearchOptions& options) const {
+PlanEstimate Searcher::explain(const Index& index, std::size_t queries, const SearchOptions& options,
+                               const Filter* filter) const {
   const Index::Content& content = index.content();
   check_plan(content.info.bits, options.plan);
-  const Workload workload{{options.k, options.radius}, queries, state_->answerer.threads(), 1};
+  check_filter(index, filter);
   PlanEstimate total;
   const Segment* largest = nullptr;
-  for (const Segment& segment : content.segments) {
+  for (std::size_t s = 0; s < content.segments.size(); ++s) {
+    const Segment& segment = content.segments[s];
+    const auto allowed = filter == nullptr ? std::nullopt : std::optional(filter->count(s));
+    const Workload workload =
+        workload_of(segment, {options.k, options.radius}, queries, state_->answerer.threads(), allowed);
     const Estimate expected = estimate(segment, workload, options.plan);
     const bool scans = expected.plan == Plan::scan || segment.tables.tables.empty();
     total.scan_microseconds += expected.scan / 1000;
@@ -53,10 +65,11 @@ PlanEstimate Searcher::explain(const Index& index, std::size_t queries, const Se
         segment.tables.tables.empty()
             ? std::string("it has no tables")
             : fmt::format("through {} tables {:.3g} us", segment.tables.tables.size(), expected.tables / 1000);
-    total.text +=
-        fmt::format("{} codes of {} bits ({:.0f}% with an equal): {}; expected per query: scan {:.3g} us, {}\n",
-                    segment.size(), content.info.bits, 100 * segment.statistics.duplicates,
-                    name_of(scans ? Plan::scan : expected.plan), expected.scan / 1000, through_tables);
+    const auto restricted = allowed ? fmt::format(", {} of them allowed", *allowed) : std::string();
+    total.text += fmt::format(
+        "{} codes of {} bits ({:.0f}% with an equal{}): {}; expected per query: scan{} {:.3g} us, {}\n", segment.size(),
+        content.info.bits, 100 * segment.statistics.duplicates, restricted, name_of(scans ? Plan::scan : expected.plan),
+        expected.gathers ? " of the allowed, put together," : "", expected.scan / 1000, through_tables);
   }
   return total;
 }

@@ -34,4 +34,18 @@ std::optional<std::size_t> KeyView::find(std::string_view wanted) const {
   return row < count && name(row) == wanted ? std::optional(row) : std::nullopt;
 }
 
+std::vector<Segment> as_segments(const Codes& codes, std::size_t most_rows) {
+  std::vector<Segment> segments;
+  std::size_t first = 0;
+  do {
+    Segment& segment = segments.emplace_back();
+    const std::size_t count = std::min(most_rows, codes.size() - first);
+    segment.codes = {CodeLayout(codes.bits()), count, nullptr, codes.data() + first * codes.bytes_per_code()};
+    segment.keys.count = count;
+    segment.keys.first = first;
+    first += count;
+  } while (first < codes.size());
+  return segments;
+}
+
 }  // namespace bdnn

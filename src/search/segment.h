@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "search/costs.h"
 #include "search/scan.h"
 #include "search/tables.h"
 
@@ -39,6 +40,7 @@ struct Statistics {
 
   double duplicates = 0;                                // the share of codes that have an equal
   std::array<std::vector<std::uint16_t>, 4> distances;  // of each sample to its k-th other code, k as above
+  std::vector<double> within;                           // how many other codes a sample has within 0, 1, 2, ... bits
   std::vector<double> step_buckets;                     // by step of search_tables(): buckets that hold codes ...
   std::vector<double> step_candidates;                  // ... and the codes in them, on average
 };
@@ -50,9 +52,14 @@ struct Segment {
   const std::uint64_t* live = nullptr;  // null: all
   std::size_t live_count = 0;
   Statistics statistics;
+  std::vector<LookupStep> steps;  // of its tables, as far as any search would go: see expect_steps()
 
   std::size_t size() const { return codes.count; }
   bool is_live(std::size_t row) const { return live == nullptr || ((live[row / 64] >> row % 64) & 1) != 0; }
 };
+
+// Codes as they stand, which count on from 0, without tables. Rows have 32 bits, so more than that many are several.
+inline constexpr std::size_t kMostRows = (std::size_t{1} << 32) - 256;  // whole tiles of any layout
+std::vector<Segment> as_segments(const Codes& codes, std::size_t most_rows = kMostRows);
 
 }  // namespace bdnn

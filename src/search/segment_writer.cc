@@ -5,6 +5,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "search/planner.h"
+#include "search/statistics.h"
 
 namespace bdnn {
 namespace {
@@ -64,6 +65,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
     }
   }
   segment.statistics = measure(segment, threads);
+  segment.steps = expect_steps(segment);
   record.statistics = segment.statistics;
   if (!thinkable || (options.tables == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
   for (BuiltTable& table : built) {
