@@ -134,7 +134,7 @@ struct Candidate {
 class QueryScan {
  public:
   QueryScan(const Database& database, const ScoreTables& tables, std::size_t k)
-      : database_(database), tables_(tables), k_(k), values_(database.rows * 32) {
+      : database_(database), tables_(tables), k_(k), enough_(2 * k + 64), values_(database.rows * 32) {
     pieces_.assign(tables.values.begin(), tables.values.end());
     if (!database.lower_norms.empty()) {
       for (const double place : {256.0, 4096.0}) {
@@ -190,7 +190,7 @@ class QueryScan {
       const double lower = database_.lower_bound(tables_, id);
       if (lower > bound_) continue;
       candidates_.push_back({lower, id});
-      if (candidates_.size() >= 2 * k_ + 64) tighten();
+      if (candidates_.size() >= enough_) tighten();
     }
   }
 
@@ -231,6 +231,7 @@ class QueryScan {
     std::nth_element(candidates_.begin(), last, candidates_.end(), less);
     tighten_to(last->lower + database_.slack);
     std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.lower > bound_; });
+    enough_ = std::max(2 * k_ + 64, 2 * candidates_.size());  // many may score the same
   }
 
   void tighten_to(double bound) {
@@ -250,6 +251,7 @@ class QueryScan {
   const Database& database_;
   const ScoreTables& tables_;
   std::size_t k_;
+  std::size_t enough_;          // candidates to look for a tighter bound
   std::vector<double> pieces_;  // the tables of the code and of its norm, each less its least value
   double least_ = 0;            // no score is below
   double most_ = 0;             // nor above
@@ -287,6 +289,7 @@ void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& resu
   results.clear();
   Threads threads(thread_count);
   const Database& database = state_->database;
+  k = std::min(k, database.size);
   const std::size_t groups = (queries.size() + kQueriesPerGroup - 1) / kQueriesPerGroup;
   const auto team = static_cast<std::size_t>(threads.count());
   // Few queries share the threads by parts of the database.

@@ -184,10 +184,11 @@ TEST(CodeScan, ThreadsChangeNothing) {
 TEST(CodeScan, WhatDoesNotFitIsRefused) {
   Random random(1);
   Case c = random_case(7);
+  const std::size_t dimension = c.model.dimension();
   RankedResults results;
   const CodeScan scan(c.model, RankBy::reconstruction, c.codes);
   EXPECT_BDNN_ERROR(scan.search(c.queries, 0, results), misuse, "ask for at least 1");
-  EXPECT_BDNN_ERROR(scan.search(random_vectors(c.model.dimension() + 1, 2, random), 1, results), misuse,
+  EXPECT_BDNN_ERROR(scan.search(random_vectors(dimension + 1, 2, random), 1, results), misuse,
                     "the queries have dimension");
   EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::hamming, c.codes), misuse, "Hamming distance");
   EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, random_codes(c.model.bits() + 1, 3, random)), misuse,
@@ -198,8 +199,10 @@ TEST(CodeScan, WhatDoesNotFitIsRefused) {
   c.model.decoder.reset();
   EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes), misuse, "has no decoder");
   EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse, "there are hamming, asymmetric and reconstruction");
-  scan.search(random_vectors(c.model.dimension(), 0, random), 3, results);
+  scan.search(random_vectors(dimension, 0, random), 3, results);
   EXPECT_EQ(results.size(), 0U);
+  scan.search(random_vectors(dimension, 2, random), std::numeric_limits<std::size_t>::max(), results);
+  EXPECT_EQ(results[1].size(), scan.size());
 }
 
 TEST(CodeScan, RefinedCodesAreNearerToTheirVectors) {
