@@ -14,6 +14,12 @@
 namespace bdnn {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kCases = 100;  // each takes long
+#else
+constexpr std::uint64_t kCases = 1000;
+#endif
+
 Layer random_layer(std::size_t inputs, std::size_t outputs, Random& random) {
   Layer layer{inputs, outputs, std::vector<float>(inputs * outputs), std::vector<float>(outputs)};
   for (float& entry : layer.weight) entry = static_cast<float>(random.normal());
@@ -91,7 +97,7 @@ class CodeScanTest : public ::testing::TestWithParam<std::string> {
 TEST_P(CodeScanTest, EqualsComputingEveryScoreOnRandomCases) {
   RankedResults found;
   RankedResults ranked;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     const Case c = random_case(seed);
     const CodeScan scan(c.model, c.by, c.codes, 1 + static_cast<int>(seed % 3));
     scan.search(c.queries, c.k, found, 1 + static_cast<int>(seed % 4));

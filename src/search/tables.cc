@@ -27,8 +27,12 @@ std::size_t substring_count(std::size_t code_bits, std::size_t n) {
 }
 
 Substring substring_of(std::size_t code_bits, std::size_t j, std::size_t count) {
-  const std::size_t first = code_bits * j / count;
-  return {first, code_bits * (j + 1) / count - first};
+  // Bits that are left over go to the first ones, which a search looks into before the others.
+  const auto end = [&](std::size_t number) {
+    const std::size_t even = (code_bits * number + count - 1) / count;
+    return count == 2 && number == 1 ? std::min(even + 1, kMostSubstringBits) : even;
+  };
+  return {end(j), end(j + 1) - end(j)};
 }
 
 Table view_of(const BuiltTable& built) {

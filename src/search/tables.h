@@ -50,7 +50,8 @@ struct Tables {
 // How many substrings n codes of that length are cut into: about as many as make a bucket hold a few codes.
 std::size_t substring_count(std::size_t code_bits, std::size_t n);
 
-// Substring j of `count`, as even as possible: [first, first + bits).
+// Substring j of `count`, [first, first + bits). They are as even as possible, but for two: to have met all within two
+// bits takes all buckets at distance 1 of the first table and one bucket of the second, so the first is longer.
 struct Substring {
   std::size_t first = 0;
   std::size_t bits = 0;
