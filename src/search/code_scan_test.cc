@@ -15,7 +15,7 @@ namespace bdnn {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kCases = 100;  // each takes long
+constexpr std::uint64_t kCases = 40;  // each takes long
 #else
 constexpr std::uint64_t kCases = 1000;
 #endif
