@@ -1,4 +1,5 @@
 // The scan by tables against computing every score.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "bdnn/reconstruction.h"
 #include "codes/table_scan.h"
 #include "expect_error.h"
+#include "temporary_directory.h"
 
 namespace bdnn {
 namespace {
@@ -184,6 +186,56 @@ TEST(CodeScan, ThreadsChangeNothing) {
         ASSERT_TRUE(std::equal(one[q].begin(), one[q].end(), many[q].begin(), many[q].end()));
       }
     }
+  }
+}
+
+// An index finds codes by id or name, in whatever piece they are, and not what was removed.
+TEST(CodeScan, AnIndexIsRankedByTheCodesItHolds) {
+  Random random(9);
+  const Case c = random_case(7);
+  const Codes codes = random_codes(c.model.bits(), 300, random);
+  const auto part = [&](std::size_t first, std::size_t count) {
+    const std::uint8_t* from = codes[first].data();
+    return Codes(codes.bits(), count, std::vector(from, from + count * codes.bytes_per_code()));
+  };
+  const TemporaryDirectory directory;
+  for (const bool named : {false, true}) {
+    // Code i has the id 2 i or the name "n" and three digits: in both cases their order is that of i.
+    const auto keys = [&](std::size_t first, std::size_t count) {
+      IndexKeys all;
+      for (std::size_t i = first; i < first + count; ++i) {
+        if (named) all.names.push_back(fmt::format("n{:03}", i));
+        if (!named) all.ids.push_back(2 * i);
+      }
+      return all;
+    };
+    const std::string path = directory / "x.index";
+    build_index(path, part(0, 200), keys(0, 200));
+    add_to_index(path, part(200, 100), keys(200, 100));
+    remove_from_index(path, keys(50, 1));
+    const Index index = Index::open(path);
+    Results found;
+    Searcher(1).search(index, encode(c.model, c.queries), {.k = 299}, found);
+    RankedResults ranked;
+    rerank(found, CodeRanking(c.model, RankBy::reconstruction, index, c.queries), 299, 1, ranked);
+    std::vector<Neighbour> all;
+    for (std::size_t i = 0; i < 300; ++i) {
+      if (i != 50) all.push_back({i, 0});
+    }
+    Results everything;
+    for (std::size_t q = 0; q < c.queries.size(); ++q) everything.append(all);
+    RankedResults expected;
+    rerank(everything, CodeRanking(c.model, RankBy::reconstruction, codes, c.queries), 299, 1, expected);
+    for (std::size_t q = 0; q < c.queries.size(); ++q) {
+      ASSERT_EQ(ranked[q].size(), 299U);
+      for (std::size_t i = 0; i < 299; ++i) ASSERT_EQ(ranked[q][i].score, expected[q][i].score);
+      const std::size_t best = expected[q][0].id;
+      EXPECT_EQ(named ? std::string(index.name(ranked[q][0].id)) : fmt::format("{}", ranked[q][0].id),
+                named ? fmt::format("n{:03}", best) : fmt::format("{}", 2 * best));
+    }
+    EXPECT_BDNN_ERROR(CodeRanking(c.model, RankBy::reconstruction, index, c.queries)
+                          .score(0, std::vector<Neighbour>{{named ? 50U : 100U, 0}}, std::vector<double>(1).data()),
+                      misuse, "there is no code");
   }
 }
 
