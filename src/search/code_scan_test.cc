@@ -198,7 +198,7 @@ TEST(CodeScan, AnIndexIsRankedByTheCodesItHolds) {
     const std::uint8_t* from = codes[first].data();
     return Codes(codes.bits(), count, std::vector(from, from + count * codes.bytes_per_code()));
   };
-  const TemporaryDirectory directory;
+  const testing::TemporaryDirectory directory;
   for (const bool named : {false, true}) {
     // Code i has the id 2 i or the name "n" and three digits: in both cases their order is that of i.
     const auto keys = [&](std::size_t first, std::size_t count) {
