@@ -59,7 +59,8 @@ class RoundTable final : public Progress {
 
   static std::string cell(const std::string& name, double value) {
     if (name == "iteration") return fmt::format("{:.0f}", value);
-    if (name == "flipped" || name == "differing" || name.starts_with("held_out")) return fmt::format("{:.2f} %", 100 * value);
+    if (name == "flipped" || name == "differing" || name.starts_with("held_out"))
+      return fmt::format("{:.2f} %", 100 * value);
     if (name == "passes" || name == "seconds") return fmt::format("{:.1f}", value);
     return fmt::format("{:.5g}", value);
   }
