@@ -232,6 +232,22 @@ class Reconstruction(CommandLine):
         self.fails(2, "made by the model", "decode", "--model", self.path("i.bdnn"), "--codes", codes, "--out",
                    self.path("y.npy"))
         self.assertFalse(os.path.exists(self.path("y.npy")))
+        content = read(codes)
+        write(self.path("bad.codes"), content[:-1] + bytes([content[-1] ^ 1]))
+        self.fails(1, "checksum", "decode", "--model", model, "--codes", self.path("bad.codes"), "--out",
+                   self.path("y.npy"))
+        write(self.path("cut.codes"), content[:-1])
+        self.fails(1, "truncated", "decode", "--model", model, "--codes", self.path("cut.codes"), "--out",
+                   self.path("y.npy"))
+        x = self.x.copy()
+        x[7, 3] = np.nan
+        np.save(self.path("nan.npy"), x)
+        self.fails(1, "not finite", "decode", "--model", model, "--codes", codes, "--data", self.path("nan.npy"),
+                   "--out", self.path("y.npy"))
+        self.fails(1, "only finite", "encode", "--model", model, "--data",
+                   self.path("nan.npy"), "--out", self.path("y.codes"), "--codes", "refined")
+        self.fails(1, "only finite", "search", "--model", model, "--database", codes, "--queries",
+                   self.path("nan.npy"), "--rank", "reconstruction")
 
 
 class TheWayOfTheData(CommandLine):

@@ -38,8 +38,8 @@ void decode_verb(const Arguments& arguments) {
   }
   fmt::print("{} vectors of dimension {} rebuilt; {:.2f} s\n", with_commas(result.count), model.dimension(), seconds);
   if (arguments.data.empty()) return;
-  fmt::print("mean squared error {:.6g}, {:.2f} % of the variance {:.6g}\n", result.error,
-             100 * result.error / result.variance, result.variance);
+  fmt::print("mean squared error {:.6g}, variance {:.6g}{}\n", result.error, result.variance,
+             result.variance > 0 ? fmt::format(" ({:.2f} %)", 100 * result.error / result.variance) : "");
 }
 
 }  // namespace

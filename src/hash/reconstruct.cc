@@ -1,9 +1,13 @@
 // What a model makes of vectors and codes besides codes: outputs before the sign, and rebuilt vectors.
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "base/blocks.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/model.h"
+#include "codes/codes_file.h"
 #include "data/format.h"
 #include "hash/encoder.h"
 #include "hash/refiner.h"
@@ -58,6 +62,16 @@ class Rebuilder {
   PackedMatrix<float> weight_;
 };
 
+// Mapped, so that memory does not grow with the file, but read once for its checksum.
+Codes verified_codes(const std::string& path) {
+  Codes codes = map_codes(path);
+  const std::span bytes(codes.data(), codes.size() * codes.bytes_per_code());
+  if (checksum(std::as_bytes(bytes)) != read_codes_header(path).payload_checksum) {
+    failure("{}: is damaged: the checksum of its codes does not agree", path);
+  }
+  return codes;
+}
+
 void check_codes(const Model& model, const Codes& codes) {
   if (codes.bits() != model.bits()) misuse("the codes have {} bits, the model's have {}", codes.bits(), model.bits());
   if (!codes.origin().model.empty() && codes.origin().model != fingerprint(model)) {
@@ -84,7 +98,7 @@ Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
 ReconstructionError reconstruct_file(const Model& model, const std::string& from, const std::string& rebuilt,
                                      const std::string& originals, int thread_count, Progress& progress) {
   const Rebuilder rebuilder(model);
-  const Codes codes = from.ends_with(".codes") ? map_codes(from) : load_codes(from, model.bits());
+  const Codes codes = is_codes_file(from) ? verified_codes(from) : load_codes(from, model.bits());
   check_codes(model, codes);
   const Shape shape{model.dimension(), codes.size(), Element::f32};
   std::unique_ptr<VectorReader> reader;
@@ -151,6 +165,7 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
         for (std::size_t k = 0; k < own.sum.size(); ++k) sum[k] += own.sum[k];
         progress.update("decoding", range.first + range.count, shape.count);
       });
+  if (!std::isfinite(error)) failure("{}: holds numbers that are not finite, or too large", originals);
   if (writer) writer->finish();
   ReconstructionError result{shape.count};
   if (!reader || shape.count == 0) return result;
