@@ -140,9 +140,24 @@ class BinaryNetworks(CommandLine):
         np.save(self.path("y.npy"), np.zeros(2999, dtype=np.int64))
         self.fails(2, "2,999 labels for 3,000 vectors", *self.arguments("sh-bdnn", "m.bdnn"))
         np.save(self.path("y.npy"), np.zeros(3000, dtype=np.int64))
-        self.fails(2, "all labelled samples have the label 0", *self.arguments("sh-bdnn", "m.bdnn"))
+        self.fails(2, "all labelled samples have the same label", *self.arguments("sh-bdnn", "m.bdnn"))
         np.save(self.path("y.npy"), np.zeros((3000, 2), dtype=np.int64))
         self.fails(1, "one", *self.arguments("sh-bdnn", "m.bdnn"))
+
+    def test_labels_may_be_names(self):
+        self.clouds()
+        labels = np.load(self.path("y.npy"))
+        names = ["ant", "sea lion, young", "cat", "dog", "-1"]
+        write(self.path("y.csv"), "".join(f'"{names[y]}"\n' if "," in names[y] else f"{names[y]}\n" for y in labels).encode())
+        self.ok("train", "--method", "sh-bdnn", "--bits", 8, "--data", self.path("x.npy"), "--labels", self.path("y.csv"),
+                "--model", self.path("m.bdnn"), "--no-checkpoint")
+        common = ["--model", self.path("m.bdnn"), "--database", self.path("x.npy"), "--queries", self.path("x.npy"),
+                  "--database-labels", self.path("y.csv"), "--query-labels", self.path("y.csv"), "--json"]
+        self.assertGreater(json.loads(self.ok("evaluate", *common))["mAP"], 0.8)
+        for entry in json.loads(self.ok("search", *common, "--first", 20, "-k", 3))["results"]:
+            name = names[labels[entry["query"]]]
+            self.assertEqual(entry["query_label"], -1 if name == "-1" else name)
+            self.assertEqual([-1 if y == 4 else names[y] for y in labels[entry["ids"]]], entry["labels"])
 
 
 class Reconstruction(CommandLine):

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace bdnn {
@@ -66,8 +67,16 @@ void to_float(Element element, const std::byte* from, std::size_t n, float* to);
 // "file.hdf5:test" names one dataset of an HDF5 or MATLAB file that holds several.
 Vectors load_vectors(const std::string& path);
 
-// Labels, one integer per vector, from a file of any of these formats: one column or one row of integers,
-// or the label bytes of CIFAR-10.
-std::vector<std::int64_t> load_labels(const std::string& path);
+// One column or one row of integers from a file of any of these formats.
+std::vector<std::int64_t> load_integers(const std::string& path);
+
+// What labels that are names stand for.
+using LabelNames = std::unordered_map<std::int64_t, std::string>;
+
+// Labels, one per vector: integers as above, the label bytes of CIFAR-10, or names from a text file, in a column or a
+// row. A name becomes label_of(name), the same in every file; `names`, where given, receives what it stands for. -1 is
+// no label among names too; other numbers that are meant as names are written in quotes.
+std::vector<std::int64_t> load_labels(const std::string& path, LabelNames* names = nullptr);
+std::int64_t label_of(std::string_view name);  // 63 bits of a hash, never negative
 
 }  // namespace bdnn

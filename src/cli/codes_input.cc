@@ -50,9 +50,10 @@ Codes codes_from(const std::string& path, const std::optional<Model>& model, con
   return load_codes(path);
 }
 
-std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of) {
+std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of,
+                                      LabelNames* names) {
   if (path.empty()) return {};
-  auto labels = load_labels(path);
+  auto labels = load_labels(path, names);
   if (labels.size() != count) {
     misuse("{} has {} labels for {} vectors in {}; give one label per vector", path, with_commas(labels.size()),
            with_commas(count), of);

@@ -25,6 +25,7 @@ Codes encode_named(const Model& model, const Vectors& vectors, const std::string
 Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank);
 
 // One label for each of `count` vectors of the file `of`; none for an empty path.
-std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of);
+std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of,
+                                      LabelNames* names = nullptr);
 
 }  // namespace bdnn::cli

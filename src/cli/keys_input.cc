@@ -34,7 +34,7 @@ IndexKeys keys_from(const KeyArguments& arguments) {
   IndexKeys keys;
   if (!arguments.names_file.empty()) keys.names = lines_of(arguments.names_file);
   if (arguments.ids_file.empty()) return keys;
-  for (const std::int64_t id : load_labels(arguments.ids_file)) {
+  for (const std::int64_t id : load_integers(arguments.ids_file)) {
     if (id < 0) misuse("{}: holds the id {}; ids are not negative", arguments.ids_file, id);
     keys.ids.push_back(static_cast<std::uint64_t>(id));
   }

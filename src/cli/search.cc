@@ -41,6 +41,7 @@ struct Answer {
   std::size_t bits = 0;
   std::vector<std::int64_t> database_labels;
   std::vector<std::int64_t> query_labels;
+  LabelNames label_names;
   PlanEstimate expected;
   double seconds = 0;
   double rerank_seconds = 0;
@@ -50,6 +51,12 @@ struct Answer {
   ordered_json key(std::uint64_t id) const {
     if (index && index->info().names) return index->name(id);
     return id;
+  }
+
+  ordered_json label(std::int64_t label) const {
+    const auto name = label_names.find(label);
+    if (name != label_names.end()) return name->second;
+    return label;
   }
 };
 
@@ -109,7 +116,7 @@ void print_json_results(const Answer& answer) {
     const auto add = [&](std::uint64_t id, std::uint32_t distance) {
       ids.push_back(answer.key(id));
       distances.push_back(distance);
-      if (!answer.database_labels.empty()) labels.push_back(answer.database_labels[id]);
+      if (!answer.database_labels.empty()) labels.push_back(answer.label(answer.database_labels[id]));
     };
     if (answer.ranked.size() > 0) {
       for (const auto& ranked : answer.ranked[q]) {
@@ -121,7 +128,7 @@ void print_json_results(const Answer& answer) {
     }
     ordered_json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
     if (answer.ranked.size() > 0) entry["scores"] = scores;
-    if (!answer.query_labels.empty()) entry["query_label"] = answer.query_labels[q];
+    if (!answer.query_labels.empty()) entry["query_label"] = answer.label(answer.query_labels[q]);
     if (!answer.database_labels.empty()) entry["labels"] = labels;
     list.push_back(entry);
   }
@@ -135,16 +142,17 @@ void print_json_results(const Answer& answer) {
 }
 
 void print_results(const Answer& answer) {
-  const auto label = [](const std::vector<std::int64_t>& labels, std::size_t i) {
-    return labels.empty() ? std::string() : fmt::format("\t{}", labels[i]);
+  const auto as_text = [](const ordered_json& value) {
+    return value.is_string() ? printable(value.get<std::string>()) : value.dump();
+  };
+  const auto label = [&](const std::vector<std::int64_t>& labels, std::size_t i) {
+    return labels.empty() ? std::string() : "\t" + as_text(answer.label(labels[i]));
   };
   const bool ranked = answer.ranked.size() > 0;
   fmt::print("query{}\tid\tdistance{}{}\n", answer.query_labels.empty() ? "" : "\tquery label", ranked ? "\tscore" : "",
              answer.database_labels.empty() ? "" : "\tlabel");
   const auto line = [&](std::size_t q, std::uint64_t id, std::uint32_t distance, const std::string& score) {
-    const auto key = answer.key(id);
-    fmt::print("{}{}\t{}\t{}{}{}\n", q, label(answer.query_labels, q),
-               key.is_string() ? printable(key.get<std::string>()) : fmt::format("{}", id), distance, score,
+    fmt::print("{}{}\t{}\t{}{}{}\n", q, label(answer.query_labels, q), as_text(answer.key(id)), distance, score,
                label(answer.database_labels, id));
   };
   for (std::size_t q = 0; q < answer.queries(); ++q) {
@@ -214,8 +222,9 @@ void search_verb(Arguments& arguments) {
     }
   }
   const Codes all_queries = codes_from(arguments.queries, model, {.threads = threads});
-  answer.database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
-  answer.query_labels = labels_from(arguments.query_labels, all_queries.size(), arguments.queries);
+  answer.database_labels =
+      labels_from(arguments.database_labels, database.size(), arguments.database, &answer.label_names);
+  answer.query_labels = labels_from(arguments.query_labels, all_queries.size(), arguments.queries, &answer.label_names);
   const Codes queries = first_of(all_queries, arguments.first);
   const bool by_codes = arguments.rank != RankBy::hamming;
   const Vectors vectors =

@@ -81,7 +81,7 @@ class Cifar10Writer final : public VectorWriter {
 std::unique_ptr<VectorReader> open(const Source& source) { return std::make_unique<Cifar10Reader>(source); }
 std::unique_ptr<VectorWriter> create(const Destination& to) { return std::make_unique<Cifar10Writer>(to); }
 
-std::vector<std::int64_t> labels(const Source& source) {
+std::vector<std::int64_t> labels(const Source& source, LabelNames* /*names*/) {
   Cifar10Reader reader(source);
   std::vector<std::int64_t> result(reader.shape().count);
   std::vector<std::byte> pixels(kPixels);

@@ -321,6 +321,90 @@ class CsvWriter final : public VectorWriter {
   fmt::memory_buffer text_;
 };
 
+// The name that stands in a cell: as it is, or between quotes, in which "" is a quote.
+std::string unquoted(std::string_view cell) {
+  if (cell.size() < 2 || !cell.starts_with('"') || !cell.ends_with('"')) return std::string(cell);
+  std::string name;
+  for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
+    name.push_back(cell[i]);
+    if (cell[i] == '"') ++i;
+  }
+  return name;
+}
+
+// Calls f(cell) for each cell of a line; a separator between quotes belongs to the name.
+template <class F>
+void split_names(std::string_view line, char separator, F&& f) {
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') quoted = !quoted;
+    if (i < line.size() && (quoted || separator == kBlanks || line[i] != separator)) continue;
+    f(trimmed(line.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+}
+
+constexpr std::string_view kUnlabelled = "-1";
+
+bool has_name(std::string_view row) {
+  const char separator = separator_of(row);
+  if (separator == kBlanks) return !is_number(row.substr(0, row.find_first_of(" \t")));
+  bool name = false;
+  split_names(row, separator, [&](std::string_view cell) { name |= !cell.empty() && !is_number(cell); });
+  return name;
+}
+
+// Whether labels are names. Text in the first row may be the heading of numbers: the next row that has a label decides.
+bool holds_names(const Source& source) {
+  Lines lines(source);
+  bool first = true;
+  bool names = false;
+  while (const auto line = lines.next()) {
+    const auto row = trimmed(*line);
+    if (row.empty() || (first && row.starts_with('#')) || (!first && row == kUnlabelled)) continue;
+    names = has_name(row);
+    if (!first || (!names && row != kUnlabelled)) break;
+    first = false;
+  }
+  return names;
+}
+
+// One name per line, or one line of names; none where the file holds numbers.
+std::vector<std::int64_t> labels(const Source& source, LabelNames* names) {
+  std::vector<std::int64_t> labels;
+  if (!holds_names(source)) return labels;
+  Lines lines(source);
+  std::size_t rows = 0;
+  while (const auto line = lines.next()) {
+    const auto row = trimmed(*line);
+    if (row.empty() || (labels.empty() && row.starts_with('#'))) continue;
+    ++rows;
+    if (std::count(row.begin(), row.end(), '"') % 2 != 0) {
+      failure("{}: line {} opens a quote that it does not close", source.path, lines.number());
+    }
+    std::size_t cells = 0;
+    split_names(row, separator_of(row), [&](std::string_view cell) {
+      ++cells;
+      if (cell.empty())
+        failure("{}: line {} lacks a name; write -1 for a vector without one", source.path, lines.number());
+      if (cell == kUnlabelled) return labels.push_back(-1);
+      if (is_number(cell)) {
+        failure("{}: line {} has the number {} among names; put it in quotes if it is a name", source.path,
+                lines.number(), cell);
+      }
+      const std::string name = unquoted(cell);
+      labels.push_back(label_of(name));
+      if (names != nullptr) names->emplace(labels.back(), name);
+    });
+    if (rows > 1 && labels.size() != rows) {
+      failure("{}: line {} has {} names; labels are one column or one row (put a name that has commas in quotes)",
+              source.path, lines.number(), cells);
+    }
+  }
+  return labels;
+}
+
 std::unique_ptr<VectorReader> open(const Source& source) { return std::make_unique<CsvReader>(source); }
 std::unique_ptr<VectorWriter> create(const Destination& to) { return std::make_unique<CsvWriter>(to); }
 
@@ -333,6 +417,8 @@ const Format kCsv = {"csv",
                      open,
                      create,
                      {Element::f32, Element::f64, Element::u8, Element::i8, Element::u16, Element::i16, Element::u32,
-                      Element::i32, Element::u64, Element::i64}};
+                      Element::i32, Element::u64, Element::i64},
+                     false,
+                     labels};
 
 }  // namespace bdnn

@@ -95,8 +95,9 @@ struct Format {
 
   bool writes_gzip = false;  // to a name that ends in .gz
 
-  // Labels that the format holds beside the vectors (CIFAR-10); null: labels are read as vectors of dimension 1.
-  std::vector<std::int64_t> (*labels)(const Source&) = nullptr;
+  // Labels that are not plain integers: those beside the vectors (CIFAR-10), names (text). Null, or an empty answer:
+  // labels are read as vectors of dimension 1.
+  std::vector<std::int64_t> (*labels)(const Source&, LabelNames*) = nullptr;
 };
 
 extern const Format kFvecs, kIvecs, kBvecs;  // xvecs.cc

@@ -224,5 +224,41 @@ TEST(Labels, AreIntegersInAColumnOrARow) {
   EXPECT_BDNN_ERROR(save_labels(labels, directory / "y.bvecs"), misuse, "labels -1 to 70000 do not fit");
 }
 
+TEST(Labels, MayBeNamesInText) {
+  const TemporaryDirectory directory;
+  const auto load = [&](const std::string& text, LabelNames* names = nullptr) {
+    put(directory / "y.csv", text);
+    return load_labels(directory / "y.csv", names);
+  };
+  const std::int64_t cat = label_of("cat");
+  const std::int64_t dog = label_of("dog");
+  EXPECT_NE(cat, dog);
+  EXPECT_GE(cat, 0);
+  const std::vector<std::int64_t> expected = {cat, dog, -1, cat};
+  EXPECT_EQ(load("cat\ndog\n-1\ncat\n"), expected);
+  EXPECT_EQ(load("# classes\n\ncat\r\n dog\r\n-1\r\n\"cat\""), expected);
+  EXPECT_EQ(load("cat,dog,-1,cat\n"), expected);
+  EXPECT_EQ(load("-1\n-1\ncat\n"), (std::vector<std::int64_t>{-1, -1, cat}));
+  EXPECT_EQ(load("cat\n-1\n"), (std::vector<std::int64_t>{cat, -1}));
+  EXPECT_EQ(load("cat\n"), std::vector<std::int64_t>{cat});
+
+  LabelNames names;
+  EXPECT_EQ(load("sea lion\n\"lion, \"\"young\"\"\"\n\"7\"\n", &names),
+            (std::vector<std::int64_t>{label_of("sea lion"), label_of("lion, \"young\""), label_of("7")}));
+  EXPECT_EQ(names, (LabelNames{{label_of("sea lion"), "sea lion"},
+                               {label_of("lion, \"young\""), "lion, \"young\""},
+                               {label_of("7"), "7"}}));
+
+  // Text above numbers is a heading, and a slip among numbers is no class of its own.
+  EXPECT_EQ(load("label\n-1\n7\n"), (std::vector<std::int64_t>{-1, 7}));
+  EXPECT_BDNN_ERROR(load("5\n3x\n7\n"), failure, "line 2, column 1: '3x' is not a number");
+  EXPECT_BDNN_ERROR(load("cat\ndog\n7\n"), failure, "line 3 has the number 7 among names");
+  EXPECT_BDNN_ERROR(load("cat,dog\ncat,dog\n"), failure, "line 2 has 2 names; labels are one column or one row");
+  EXPECT_BDNN_ERROR(load("cat,,dog\n"), failure, "line 1 lacks a name");
+  EXPECT_BDNN_ERROR(load("cat\n\"dog\n"), failure, "line 2 opens a quote");
+  put(directory / "ids.csv", "cat\ndog\n");
+  EXPECT_BDNN_ERROR(load_integers(directory / "ids.csv"), failure, "is not a number");
+}
+
 }  // namespace
 }  // namespace bdnn

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <span>
 #include <type_traits>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "data/element.h"
 #include "data/format.h"
@@ -103,15 +105,21 @@ Vectors load_vectors(const std::string& path) {
   return {shape, data};
 }
 
-std::vector<std::int64_t> load_labels(const std::string& path) {
+std::int64_t label_of(std::string_view name) {
+  return static_cast<std::int64_t>(checksum(std::as_bytes(std::span(name))) >> 1);
+}
+
+std::vector<std::int64_t> load_labels(const std::string& path, LabelNames* names) {
   const Source source = open_source(path);
   const Format& format = format_of(source);
   if (format.labels != nullptr) {
-    auto labels = format.labels(source);
-    if (labels.empty()) failure("{}: holds no labels", path);
-    return labels;
+    auto labels = format.labels(source, names);
+    if (!labels.empty()) return labels;
   }
+  return load_integers(path);
+}
 
+std::vector<std::int64_t> load_integers(const std::string& path) {
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();
   if (shape.dimension != 1 && shape.count != 1) {

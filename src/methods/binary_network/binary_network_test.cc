@@ -253,7 +253,7 @@ TEST(ShBdnn, LabelsThatTeachNothingAreRefused) {
   options.labels.assign(400, -1);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled");
   options.labels.assign(400, 5);
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the label 5");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label");
 }
 
 TEST(ShBdnn, AClassOfOneSampleAndSmallClassesAreAllowed) {

@@ -17,8 +17,7 @@ PairwiseLabels::PairwiseLabels(std::span<const std::int64_t> labels, std::size_t
   for (auto& [label, group] : classes) group = static_cast<std::int32_t>(classes_++);
   if (classes_ == 0) misuse("all samples are unlabelled (-1); sh-bdnn learns from labels");
   if (classes_ == 1) {
-    misuse("all labelled samples have the label {}; sh-bdnn learns from pairs of the same and of different classes",
-           classes.begin()->first);
+    misuse("all labelled samples have the same label; sh-bdnn learns from pairs of the same and of different classes");
   }
   for (const std::int64_t label : labels) {
     group_of_.push_back(label == -1 ? static_cast<std::int32_t>(classes_) : classes.at(label));
