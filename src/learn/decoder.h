@@ -1,7 +1,11 @@
 // The last layer of UH-BDNN, W^(n-1) and c^(n-1): what rebuilds samples from their codes.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "base/blocks.h"
+#include "base/threads.h"
 #include "hash/encoder.h"
 #include "learn/target_codes.h"
 #include "learn/training_set.h"
@@ -39,6 +43,34 @@ class DecoderPartialSums {
   MatrixXf bx_;
   DecoderSums rest_;
 };
+
+// The sums over a set, of codes of `bits` and samples of `dimension`: work(partial, first, count, x) adds those of a
+// tile of it, whose samples x it is given. Partial sums are added up block by block, whatever the number of threads.
+template <class Work>
+DecoderSums sums_over(const TrainingSet& set, std::size_t bits, std::size_t dimension, Threads& threads,
+                      const Work& work) {
+  const std::size_t tile = samples_per_tile(set.dimension());
+  DecoderSums total(bits, dimension);
+  std::vector<DecoderPartialSums> partials;
+  std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
+  for (int i = 0; i < threads.count(); ++i) partials.emplace_back(bits, dimension);
+  threads.in_order(
+      blocks_of(set.size()),
+      [&](std::size_t block, int worker) {
+        const Range range = block_range(block, set.size());
+        auto& partial = partials[static_cast<std::size_t>(worker)];
+        auto& samples = x[static_cast<std::size_t>(worker)];
+        samples.resize(tile * set.dimension());
+        partial.clear();
+        for (std::size_t i = 0; i < range.count; i += tile) {
+          const std::size_t count = std::min(tile, range.count - i);
+          set.load(range.first + i, count, samples.data());
+          work(partial, range.first + i, count, samples.data());
+        }
+      },
+      [&](std::size_t, int worker) { partials[static_cast<std::size_t>(worker)].add_to(total); });
+  return total;
+}
 
 // The decoder that minimises 1/2m ||X - W B - c 1^T||^2 + lambda1/2 ||W||^2: a ridge regression.
 Decoder fit_decoder(const DecoderSums& sums, double lambda1);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "learn/decoder.h"
 #include "linalg/decompose.h"
 
 namespace bdnn {
@@ -14,6 +15,25 @@ namespace {
 std::size_t between(double at, double low, double high, double from, double to) {
   return static_cast<std::size_t>(std::lround(from + (at - low) / (high - low) * (to - from)));
 }
+
+// The layers before layer l, a network whose last layer squashes as it does in the whole.
+LayerSizes layers_below(std::size_t l, const LayerSizes& sizes) {
+  std::vector<std::size_t> units;
+  for (std::size_t k = 0; k <= l; ++k) units.push_back(sizes.inputs(k));
+  return LayerSizes(units);
+}
+
+// Room for what the layers give for a few samples.
+struct HiddenOutputs {
+  std::vector<std::vector<float>> layers;
+  std::vector<float*> pointers;
+
+  HiddenOutputs(const LayerSizes& sizes, std::size_t samples) {
+    for (std::size_t l = 0; l < sizes.count(); ++l) layers.emplace_back(samples * sizes.outputs(l));
+    for (auto& layer : layers) pointers.push_back(layer.data());
+  }
+  const float* last() const { return pointers.back(); }
+};
 
 }  // namespace
 
@@ -83,6 +103,12 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
   return {VectorXd::Constant(moments.mean.size(), total.least), 1 / range};
 }
 
+WeightStart weight_start_for(WeightStart way, std::size_t bits) {
+  constexpr std::size_t kLong = 96;
+  if (way != WeightStart::automatic) return way;
+  return bits < kLong ? WeightStart::covariance : WeightStart::fitted;
+}
+
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads) {
   const bool centred = way != WeightStart::second_moment;
@@ -97,28 +123,20 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
       mean = (moments.mean - scaling.offset) * scaling.factor;
       if (!centred) second += mean * mean.transpose();
     } else {
-      std::vector<std::size_t> units;
-      for (std::size_t k = 0; k <= l; ++k) units.push_back(sizes.inputs(k));
-      const LayerSizes below(units);
-      // All layers below squash here, the last one of `below` too: it is a hidden layer of the whole.
+      const LayerSizes below = layers_below(l, sizes);
       const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
       DoubleSum total{MatrixXd::Zero(static_cast<Eigen::Index>(inputs), static_cast<Eigen::Index>(inputs + 1))};
       const MatrixXf zero = total.value.cast<float>();
       sum_over_samples(threads, set.size(), zero, total, [&](const Range& block, MatrixXf& sum) {
         const std::size_t tile = samples_per_tile(set.dimension());
         std::vector<float> x(tile * set.dimension());
-        std::vector<std::vector<float>> h(l);
-        std::vector<float*> pointers;
-        for (std::size_t k = 0; k < l; ++k) {
-          h[k].resize(tile * below.outputs(k));
-          pointers.push_back(h[k].data());
-        }
+        HiddenOutputs hidden(below, tile);
         for (std::size_t i = 0; i < block.count; i += tile) {
           const std::size_t n = std::min(tile, block.count - i);
           set.load(block.first + i, n, x.data());
-          stack.forward(x.data(), n, pointers);
-          add_gram_lower(h.back().data(), inputs, inputs, n, sum.data(), inputs);
-          sum.col(sum.cols() - 1) += view(h.back().data(), inputs, n).rowwise().sum();
+          stack.forward(x.data(), n, hidden.pointers);
+          add_gram_lower(hidden.last(), inputs, inputs, n, sum.data(), inputs);
+          sum.col(sum.cols() - 1) += view(hidden.last(), inputs, n).rowwise().sum();
         }
       });
       const double m = static_cast<double>(set.size());
@@ -128,7 +146,7 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
     }
     const Eigenpairs top = top_eigenpairs(second, sizes.outputs(l));
     MatrixXd w = top.vectors.transpose();
-    if (way == WeightStart::whitened && l > 0) {
+    if ((way == WeightStart::whitened || way == WeightStart::fitted) && l > 0) {
       const double least = 1e-6 * top.values[0];  // what is below is rounding
       w.array().colwise() /= top.values.array().max(least).sqrt();
       view(parameters.data() + sizes.biases(l), sizes.outputs(l), 1) = (-(w * mean)).cast<float>();
@@ -136,6 +154,27 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
     view(parameters.data() + sizes.weights(l), sizes.outputs(l), inputs) = w.cast<float>();
   }
   return parameters;
+}
+
+void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
+                    Threads& threads, std::vector<float>& parameters) {
+  const std::size_t last = sizes.count() - 1;
+  const std::size_t bits = sizes.bits();
+  const LayerSizes below = layers_below(last, sizes);
+  const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
+  // The regression of a decoder, which here "decodes" codes from hidden outputs.
+  const DecoderSums sums =
+      sums_over(set, below.bits(), bits, threads,
+                [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  HiddenOutputs hidden(below, count);
+                  stack.forward(x, count, hidden.pointers);
+                  std::vector<float> b(count * bits);
+                  for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
+                  partial.add(b.data(), hidden.last(), count);
+                });
+  const Decoder layer = fit_decoder(sums, decay);
+  view(parameters.data() + sizes.weights(last), bits, below.bits()) = layer.w;
+  view(parameters.data() + sizes.biases(last), bits, 1) = layer.c;
 }
 
 }  // namespace bdnn

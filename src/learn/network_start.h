@@ -6,6 +6,7 @@
 #include "base/blocks.h"
 #include "learn/affine.h"
 #include "learn/layers.h"
+#include "learn/target_codes.h"
 #include "learn/training_set.h"
 
 namespace bdnn {
@@ -29,8 +30,16 @@ enum class WeightStart {
   covariance,     // as the paper says; biases of zero
   whitened,       // and, from the second layer on, scaled and shifted to outputs of mean 0 and variance 1: no unit
                   // starts dead, and the codes start balanced and independent
+  fitted,         // the same, and the last layer follows the first codes by regression
+  automatic,      // covariance for codes that a network learns to follow from there, fitted for longer ones
 };
+WeightStart weight_start_for(WeightStart way, std::size_t bits);  // without `automatic`
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
+
+// Sets the last layer to the one that follows the codes best over the hidden layers as they are: the minimum of
+// 1/2m ||H - B||^2 + decay/2 ||W||^2, in closed form.
+void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
+                    Threads& threads, std::vector<float>& parameters);
 
 }  // namespace bdnn

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "learn/network_start.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
 #include "methods/uh_bdnn/reconstruction.h"
 
@@ -215,6 +216,23 @@ TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
   std::vector<double> gradient(made.parameters.size());
   EXPECT_NEAR(objective.evaluate(made.parameters.data(), batch, gradient.data()).total(), total, 1e-12 * total);
   for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], expected[i], 1e-11);
+}
+
+// The last layer in closed form is the minimum of the terms it is fitted to: their gradient there is zero.
+TEST(Objective, AFittedLastLayerHasZeroGradient) {
+  const Case made = random_case({6, 5, 4, 3}, 700, 3);
+  const Lambdas lambdas{0.03, 0.7, 0, 0};
+  const TrainingSet set = made.set();
+  Threads threads(2);
+  std::vector<float> parameters(made.parameters.begin(), made.parameters.end());
+  fit_last_layer(made.sizes, set, made.codes, lambdas.weights / lambdas.binary, threads, parameters);
+  const NoTerm none;
+  Objective<double> objective(made.sizes, lambdas, none, made.codes, made.samples, threads);
+  const std::vector<double> fitted(parameters.begin(), parameters.end());
+  std::vector<double> gradient(fitted.size());
+  objective.evaluate(fitted.data(), whole<double>(set), gradient.data());
+  for (std::size_t i = 0; i < made.sizes.weights(2); ++i) EXPECT_EQ(fitted[i], static_cast<float>(made.parameters[i]));
+  for (std::size_t i = made.sizes.weights(2); i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], 0, 1e-6);
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ void check_question(std::size_t bits, const CodesOrigin& origin, const Codes& qu
   check_plan(bits, options.plan);
 }
 
-void Answerer::look_up(std::size_t query, int worker) {
+void Answerer::look_up(std::size_t query, std::size_t fetched, int worker) {
   Collector& collector = collectors_[query];
   const Segment& segment = *lookups_.segment;
   collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter,
                   segment.codes.layout.bits);
   const double budget = lookups_.budget.of(query, left_count_.load(std::memory_order_relaxed));
-  const bool finished = search_tables(segment.tables, segment.steps, lookups_.costs, queries_[query], budget,
+  const bool finished = search_tables(segment.tables, segment.steps, lookups_.costs, queries_[query], budget, fetched,
                                       table_scratch_[static_cast<std::size_t>(worker)], collector);
   unfinished_[query] = finished ? 0 : 1;
   if (!finished) left_count_.fetch_add(1, std::memory_order_relaxed);
@@ -72,7 +72,15 @@ void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, c
   const std::size_t turns = (queries_.size() + kPerTurn - 1) / kPerTurn;
   const auto turn = [this](std::size_t number, int worker) {
     const std::size_t end = std::min((number + 1) * kPerTurn, queries_.size());
-    for (std::size_t q = number * kPerTurn; q < end; ++q) look_up(q, worker);
+    // How far a radius goes is known before the search; the k nearest may be met in the first step.
+    const std::size_t steps = lookups_.question->radius ? *lookups_.question->radius + 1 : 0;
+    std::size_t fetched = 0;
+    for (std::size_t q = number * kPerTurn; q < end; ++q) {
+      const std::size_t ahead =
+          q + 1 < queries_.size() ? fetch_steps(lookups_.segment->tables, queries_[q + 1], steps) : 0;
+      look_up(q, fetched, worker);
+      fetched = ahead;
+    }
   };
   if (turns == 1) {
     turn(0, 0);

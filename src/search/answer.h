@@ -37,7 +37,7 @@ class Answerer {
 
   void answer_gathered(const Segment& segment, const RowFilter& filter, const Workload& workload);
   void answer_segment(const Segment& segment, const RowFilter& filter, const Workload& workload, Plan plan);
-  void look_up(std::size_t query, int worker);
+  void look_up(std::size_t query, std::size_t fetched, int worker);
   std::size_t row_of(const Hit& hit) const { return numbering_.empty() ? hit.row : numbering_[hit.row]; }
   void emit(std::span<const Segment> segments, std::size_t segment);
   void merge(std::size_t k, Results& results);

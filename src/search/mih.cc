@@ -10,18 +10,43 @@
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kFetchBytes = 512;
+constexpr std::size_t kFetchBytes = 1536;
 constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are looked at
+
+// The first lines of a bucket's codes; the machine itself sees the rest coming.
+void fetch(const Tables& tables, const Table& table, std::size_t begin, std::size_t end) {
+  const std::size_t bytes = std::min((end - begin) * tables.word_bytes(), kFetchBytes);
+  for (std::size_t w = 0; w < tables.words(); ++w) {
+    const std::uint8_t* at = table.planes + (w * tables.count + begin) * tables.word_bytes();
+    for (std::size_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(at + byte);
+  }
+}
+
+// Calls use(table, key) for the query's own bucket of each table (s = 0), or for those at one bit from it (s = 1).
+template <class Use>
+void each_near_bucket(const Tables& tables, const std::uint8_t* query, std::size_t s, std::size_t first_tables,
+                      const Use& use) {
+  for (std::size_t j = 0; j < first_tables; ++j) {
+    const Table& table = tables.tables[j];
+    const std::uint32_t own = substring(query, table.first_bit, table.bits);
+    if (s == 0) {
+      use(table, own);
+    } else {
+      for (std::size_t bit = 0; bit < table.bits; ++bit) use(table, own ^ (std::uint32_t{1} << bit));
+    }
+  }
+}
 
 class Lookup {
  public:
   Lookup(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs, const std::uint8_t* query,
-         double budget, TableScratch& scratch, Collector& collector)
+         double budget, std::size_t fetched, TableScratch& scratch, Collector& collector)
       : tables_(tables),
         steps_(steps),
         costs_(costs),
         query_(query),
         budget_(budget),
+        fetched_(fetched),
         scratch_(scratch),
         collector_(collector),
         most_(collector.most_of_a_distance()) {}
@@ -31,7 +56,7 @@ class Lookup {
     for (const Table& table : tables_.tables) longest = std::max(longest, table.bits);
     const std::size_t count = tables_.tables.size();
     for (std::size_t s = 0; s <= longest; ++s) {
-      if (s <= 1) announce(s);
+      if (s <= 1 && number_of(s, 0) >= fetched_) announce(s);
       for (std::size_t j = 0; j < count; ++j) {
         // All that is nearer has been met, and nothing farther is wanted.
         if (collector_.below() <= s * count + j) return true;
@@ -49,16 +74,7 @@ class Lookup {
 
   // The first rounds have few buckets per table: those of all tables are fetched at once, not table after table.
   void announce(std::size_t s) const {
-    const auto each = [&](const auto& use) {
-      for (const Table& table : tables_.tables) {
-        const std::uint32_t own = substring(query_, table.first_bit, table.bits);
-        if (s == 0) {
-          use(table, own);
-        } else {
-          for (std::size_t bit = 0; bit < table.bits; ++bit) use(table, own ^ (std::uint32_t{1} << bit));
-        }
-      }
-    };
+    const auto each = [&](const auto& use) { each_near_bucket(tables_, query_, s, tables_.tables.size(), use); };
     each([](const Table& table, std::uint32_t key) { __builtin_prefetch(table.occupied + key / 64); });
     each([](const Table& table, std::uint32_t key) {
       if (table.has(key)) __builtin_prefetch(table.starts + key);
@@ -91,8 +107,9 @@ class Lookup {
         if (table.planes == nullptr && end - start[0] > most_) end = start[0] + static_cast<std::uint32_t>(most_);
         ranges[filled++] = {start[0], end};
         candidates += end - start[0];
+        if (number_of(s, j) < fetched_) continue;
         __builtin_prefetch(table.rows + start[0]);
-        if (table.planes != nullptr) fetch(table, start[0], end);
+        if (table.planes != nullptr) fetch(tables_, table, start[0], end);
       }
       spent_ += costs_.probe * static_cast<double>(count) + costs_.bucket * static_cast<double>(filled) +
                 costs_.candidate * candidates;
@@ -102,19 +119,12 @@ class Lookup {
     return true;
   }
 
+  std::size_t number_of(std::size_t s, std::size_t j) const { return s * tables_.tables.size() + j; }
+
   double expected_cost(std::size_t s, std::size_t j) const {
-    const std::size_t number = s * tables_.tables.size() + j;
+    const std::size_t number = number_of(s, j);
     if (number < steps_.size()) return costs_.of(steps_[number], static_cast<double>(most_));
     return costs_.probe * binomial(tables_.tables[j].bits, s);
-  }
-
-  // The first lines of a bucket's codes; the machine itself sees the rest coming.
-  void fetch(const Table& table, std::size_t begin, std::size_t end) const {
-    const std::size_t bytes = std::min((end - begin) * tables_.word_bytes(), kFetchBytes);
-    for (std::size_t w = 0; w < tables_.words(); ++w) {
-      const std::uint8_t* at = table.planes + (w * tables_.count + begin) * tables_.word_bytes();
-      for (std::size_t byte = 0; byte < bytes; byte += kLine) __builtin_prefetch(at + byte);
-    }
   }
 
   void look(const Table& table, const Range& range, std::size_t s, std::size_t j) {
@@ -185,6 +195,7 @@ class Lookup {
   const LookupCosts& costs_;
   const std::uint8_t* query_;
   double budget_;
+  std::size_t fetched_;  // steps whose buckets are on their way already
   TableScratch& scratch_;
   Collector& collector_;
   std::size_t most_;  // of a bucket of equal codes
@@ -193,9 +204,24 @@ class Lookup {
 
 }  // namespace
 
+std::size_t fetch_steps(const Tables& tables, const std::uint8_t* query, std::size_t steps) {
+  const std::size_t count = tables.tables.size();
+  const std::size_t fetched = tables.of_whole_codes() ? 0 : std::min(steps, 2 * count);
+  for (std::size_t s = 0; s * count < fetched; ++s) {
+    each_near_bucket(tables, query, s, std::min(count, fetched - s * count),
+                     [&](const Table& table, std::uint32_t key) {
+                       const std::uint32_t* start = table.starts + key;
+                       const auto end = std::min<std::uint32_t>(start[1], static_cast<std::uint32_t>(tables.count));
+                       if (start[0] < end) fetch(tables, table, start[0], end);
+                     });
+  }
+  return fetched;
+}
+
 bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
-                   const std::uint8_t* query, double budget, TableScratch& scratch, Collector& collector) {
-  return Lookup(tables, steps, costs, query, budget, scratch, collector).run();
+                   const std::uint8_t* query, double budget, std::size_t fetched, TableScratch& scratch,
+                   Collector& collector) {
+  return Lookup(tables, steps, costs, query, budget, fetched, scratch, collector).run();
 }
 
 }  // namespace bdnn

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "learn/network_start.h"
 #include "methods/binary_network/checkpoint.h"
 
 namespace bdnn {
@@ -148,6 +149,10 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
     state.parameters = std::move(first.parameters);
     state.codes = std::move(first.codes);
     step.start(set, state.codes);
+    if (options.fit_last_layer) {
+      const double decay = options.lambdas.binary > 0 ? options.lambdas.weights / options.lambdas.binary : 0;
+      fit_last_layer(sizes, set, state.codes, decay, threads, state.parameters);
+    }
   }
   while (state.iteration < options.iterations) {
     if (options.patience > 0 && state.without_gain >= options.patience) break;

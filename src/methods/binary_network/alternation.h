@@ -32,8 +32,9 @@ enum class Solver { adam, lbfgs };
 
 struct AlternationOptions {
   Lambdas lambdas;
-  int iterations = 10;  // T
-  int patience = 0;     // end after so many iterations in a row that were no better; 0: never before T
+  bool fit_last_layer = false;  // to the first codes, before the first network step
+  int iterations = 10;          // T
+  int patience = 0;             // end after so many iterations in a row that were no better; 0: never before T
   Solver solver = Solver::adam;
   AdamOptions first_adam;  // of the first (W,c) step, which starts from afar ...
   AdamOptions adam;        // ... and of the later ones

@@ -61,6 +61,11 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   options.alternation.first_adam.batch = options.alternation.adam.batch;
   options.alternation.first_adam.blend = options.alternation.adam.blend;
   options.alternation.lambdas = lambdas;
+  const WeightStart weight_start = weight_start_for(options.weight_start, task.bits);
+  options.alternation.fit_last_layer = weight_start == WeightStart::fitted;
+  const double rate = weight_start == WeightStart::fitted ? 1e-3 : 1e-2;
+  options.alternation.first_adam.rate = options.first_rate.value_or(rate);
+  options.alternation.adam.rate = options.rate.value_or(rate);
 
   const Moments moments = moments_of(task.x, task.threads, task.progress);
   const Scaling scaling = scaling_for(task.x, moments, options.spread, task.threads);
@@ -77,7 +82,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   const auto step = make_step({set, labels, queries, selection});
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
-    return {eigenvector_start(sizes, set, moments, options.weight_start, task.threads),
+    return {eigenvector_start(sizes, set, moments, weight_start, task.threads),
             first_codes(task, moments, selection, options.starts)};
   };
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,

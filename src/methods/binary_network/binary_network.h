@@ -12,7 +12,7 @@ namespace bdnn {
 struct BinaryNetworkOptions {
   std::string hidden = "auto";  // units of the hidden layers, "120,50"
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
-  WeightStart weight_start = WeightStart::covariance;
+  WeightStart weight_start = WeightStart::automatic;
   int starts = 1;       // of ITQ, which the first codes come from
   int held_out = 1000;  // samples kept out of the training to choose the iteration by
   // The weights of the objective's terms; where there is no value, the method's rule holds.
@@ -20,7 +20,10 @@ struct BinaryNetworkOptions {
   std::optional<double> lambda2;
   std::optional<double> lambda3;
   std::optional<double> lambda4;
-  AlternationOptions alternation;  // all but its lambdas
+  // Adam's rates; where there is no value, a low one for a network that starts near its codes, else a high one.
+  std::optional<double> first_rate;
+  std::optional<double> rate;
+  AlternationOptions alternation;  // all but its lambdas and rates
 
   // The lambdas that are set, and the others from `rule`.
   Lambdas lambdas(const Lambdas& rule) const;
@@ -32,7 +35,7 @@ std::vector<Option<Options>> binary_network_options() {
   const auto alternation = [](auto member) {
     return [member](auto& options) -> auto& { return options.alternation.*member; };
   };
-  const auto lambda = [](auto member) {
+  const auto optional = [](auto member) {
     return [member](auto& options) -> auto& { return options.*member; };
   };
   const auto first = [](auto member) {
@@ -48,11 +51,11 @@ std::vector<Option<Options>> binary_network_options() {
   return {
       text_option_of<Options>("hidden", "units of the hidden layers", &BinaryNetworkOptions::hidden,
                               "a list such as 120,50, or auto"),
-      optional_real_option_at<Options>("lambda1", "weight decay", lambda(&Options::lambda1), 0, 1e12),
-      optional_real_option_at<Options>("lambda2", "how closely the outputs follow the codes", lambda(&Options::lambda2),
-                                       0, 1e12),
-      optional_real_option_at<Options>("lambda3", "independence of the bits", lambda(&Options::lambda3), 0, 1e12),
-      optional_real_option_at<Options>("lambda4", "balance of the bits", lambda(&Options::lambda4), 0, 1e12),
+      optional_real_option_at<Options>("lambda1", "weight decay", optional(&Options::lambda1), 0, 1e12),
+      optional_real_option_at<Options>("lambda2", "how closely the outputs follow the codes",
+                                       optional(&Options::lambda2), 0, 1e12),
+      optional_real_option_at<Options>("lambda3", "independence of the bits", optional(&Options::lambda3), 0, 1e12),
+      optional_real_option_at<Options>("lambda4", "balance of the bits", optional(&Options::lambda4), 0, 1e12),
       real_option_at<Options>(
           "spread", "total variance of the scaled samples; 0: range [0, 1], not centred",
           [](auto& options) -> auto& { return options.spread; }, 0, 1e12),
@@ -62,7 +65,7 @@ std::vector<Option<Options>> binary_network_options() {
                                  alternation(&A::patience), 0, 100000),
       word_option_at<Options>("weight_start", "where the weights start: eigenvectors of the inputs' ...",
                               [](auto& options) -> auto& { return options.weight_start; },
-                              {"second-moment", "covariance", "whitened"}),
+                              {"second-moment", "covariance", "whitened", "fitted", "auto"}),
       integer_option_at<Options>(
           "starts", "random starts of ITQ, of which the best gives the first codes",
           [](auto& options) -> auto& { return options.starts; }, 1, 1000),
@@ -74,8 +77,9 @@ std::vector<Option<Options>> binary_network_options() {
                                  first(&AdamOptions::epochs), 0, 100000),
       integer_option_at<Options>("epochs", "adam: and in each of the others", later(&AdamOptions::epochs), 0, 100000),
       integer_option_at<Options>("batch", "adam: samples per step", later(&AdamOptions::batch), 1, 1 << 24),
-      real_option_at<Options>("first_rate", "adam: rate of the first network step", first(&AdamOptions::rate), 0, 10),
-      real_option_at<Options>("rate", "adam: rate of the others", later(&AdamOptions::rate), 0, 10),
+      optional_real_option_at<Options>("first_rate", "adam: rate of the first network step",
+                                       optional(&Options::first_rate), 0, 10),
+      optional_real_option_at<Options>("rate", "adam: rate of the others", optional(&Options::rate), 0, 10),
       real_option_at<Options>("blend", "adam: weight of a batch in the sums that stand for all samples",
                               later(&AdamOptions::blend), 1e-6, 1),
       integer_option_at<Options>("lbfgs_iterations", "L-BFGS: iterations per network step at most",

@@ -24,7 +24,7 @@ struct ShBdnnOptions : BinaryNetworkOptions {
     alternation.iterations = 4;
     alternation.first_adam.epochs = 10;
     alternation.adam.epochs = 5;
-    alternation.adam.rate = 5e-3;
+    rate = 5e-3;
   }
 };
 

@@ -7,36 +7,6 @@
 #include "linalg/activation.h"
 
 namespace bdnn {
-namespace {
-
-// Calls work(partial, first, count, x) for every tile of the samples and adds the partial sums up, block by block.
-template <class Work>
-DecoderSums sums_over(const TrainingSet& set, std::size_t bits, Threads& threads, const Work& work) {
-  const std::size_t tile = samples_per_tile(set.dimension());
-  DecoderSums total(bits, set.dimension());
-  std::vector<DecoderPartialSums> partials;
-  std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
-  for (int i = 0; i < threads.count(); ++i) partials.emplace_back(bits, set.dimension());
-  threads.in_order(
-      blocks_of(set.size()),
-      [&](std::size_t block, int worker) {
-        const Range range = block_range(block, set.size());
-        auto& partial = partials[static_cast<std::size_t>(worker)];
-        auto& samples = x[static_cast<std::size_t>(worker)];
-        samples.resize(tile * set.dimension());
-        partial.clear();
-        for (std::size_t i = 0; i < range.count; i += tile) {
-          const std::size_t count = std::min(tile, range.count - i);
-          set.load(range.first + i, count, samples.data());
-          work(partial, range.first + i, count, samples.data());
-        }
-      },
-      [&](std::size_t, int worker) { partials[static_cast<std::size_t>(worker)].add_to(total); });
-  return total;
-}
-
-}  // namespace
-
 Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options,
                                Threads& threads)
     : bits_(bits), dimension_(dimension), options_(options), threads_(threads) {}
@@ -51,7 +21,7 @@ void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
   const auto unpack = [&](std::size_t first, std::size_t count, float* b) {
     for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b + i * bits_);
   };
-  fit(sums_over(set, bits_, threads_,
+  fit(sums_over(set, bits_, dimension_, threads_,
                 [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   std::vector<float> b(bits_ * count);
                   unpack(first, count, b.data());
@@ -88,7 +58,7 @@ void Reconstruction::improve(const TrainingSet& set, TargetCodes& codes, const P
   const CodeDescent descent(w.transpose() * w, options_.sweeps, options_.local_search);
   const auto transposed = PackedMatrix<float>::from_rows(decoder_.w.data(), bits_, dimension_, dimension_);
   const VectorXf shift = -(w.transpose() * decoder_.c.cast<double>()).cast<float>();
-  fit(sums_over(set, bits_, threads_,
+  fit(sums_over(set, bits_, dimension_, threads_,
                 [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   // q = W^T (x - c) + lambda2 h
                   std::vector<float> q(bits_ * count);
