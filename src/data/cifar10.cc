@@ -84,6 +84,7 @@ std::unique_ptr<VectorWriter> create(const Destination& to) { return std::make_u
 std::vector<std::int64_t> labels(const Source& source, LabelNames* /*names*/) {
   Cifar10Reader reader(source);
   std::vector<std::int64_t> result(reader.shape().count);
+  if (result.empty()) failure("{}: holds no labels", source.path);
   std::vector<std::byte> pixels(kPixels);
   for (auto& label : result) label = reader.read_record(pixels.data());
   return result;

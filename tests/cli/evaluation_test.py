@@ -1,0 +1,133 @@
+"""The measures, against NumPy."""
+
+import json
+import unittest
+
+import numpy as np
+
+from program import CommandLine, read, run, write
+
+
+class Evaluation(CommandLine):
+    def brute_force(self, database, queries, relevant, radius):
+        """Standard AP with ties in database order, precision and emptiness within a radius; by sorting."""
+        aps, precisions, empties = [], [], []
+        for q in range(len(queries)):
+            distances = (database != queries[q]).sum(axis=1)
+            order = np.argsort(distances, kind="stable")
+            hits = relevant[q][order]
+            precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+            aps.append(precision[hits].sum() / relevant[q].sum())
+            within = distances <= radius
+            precisions.append(relevant[q][within].mean() if within.any() else 0.0)
+            empties.append(not within.any())
+        return np.mean(aps), np.mean(precisions), np.mean(empties)
+
+    def setUp(self):
+        super().setUp()
+        self.x = self.rng.integers(0, 50, size=(300, 12)).astype(np.float32)
+        self.q = self.rng.integers(0, 50, size=(40, 12)).astype(np.float32)
+        np.save(self.path("x.npy"), self.x)
+        np.save(self.path("q.npy"), self.q)
+        self.ok("train", "--bits", 12, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"))
+        for name in ("x", "q"):
+            self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path(name + ".npy"), "--out", self.path(name + "c.npy"))
+        unpack = lambda name: np.unpackbits(np.load(self.path(name)), axis=1, bitorder="little")[:, :12]
+        self.codes, self.query_codes = unpack("xc.npy"), unpack("qc.npy")
+        self.files = ["--model", self.path("m.bdnn"), "--database", self.path("x.npy"), "--queries", self.path("q.npy")]
+
+    def test_neighbours_as_numpy_finds_them(self):
+        squared = ((self.q[:, None, :].astype(np.float64) - self.x[None]) ** 2).sum(axis=2)
+        nearest = np.lexsort((np.broadcast_to(np.arange(300), squared.shape), squared))[:, :7]
+        relevant = np.zeros((40, 300), bool)
+        np.put_along_axis(relevant, nearest, True, axis=1)
+        expected = self.brute_force(self.codes, self.query_codes, relevant, 2)
+        np.save(self.path("truth.npy"), nearest.astype(np.int32))
+        for relevance in (["--neighbours", 7], ["--ground-truth", self.path("truth.npy")],
+                          ["--ground-truth", self.path("truth.npy"), "--neighbours", 7]):
+            out = json.loads(self.ok("evaluate", *self.files, *relevance, "--ties", "order", "--json"))
+            np.testing.assert_allclose([out["mAP"], out["precision@r2"], out["empty@r2"]], expected, atol=1e-9)
+            self.assertEqual((out["ties"], out["divided_by"], out["queries"], out["database"]), ("order", "all relevant", 40, 300))
+        values = [json.loads(self.ok("evaluate", *self.files, "--neighbours", 7, "--ties", ties, "--json"))["mAP"]
+                  for ties in ("worst", "expected", "best")]
+        self.assertLess(values[0], values[1])
+        self.assertLess(values[1], values[2])
+        text = self.ok("evaluate", *self.files, "--neighbours", 7)
+        self.assertIn("ties: expected", text)
+        self.assertIn("divided by all relevant", text)
+
+    def test_labels_leave_one_out_and_the_curve(self):
+        labels = self.rng.integers(0, 3, size=300)
+        np.save(self.path("labels.npy"), labels)
+        relevant = labels[:, None] == labels[None]
+        keep = ~np.eye(300, dtype=bool)
+        aps = []
+        for q in range(300):
+            aps.append(self.brute_force(self.codes[keep[q]], self.codes[q : q + 1], relevant[q : q + 1, keep[q]], 2))
+        expected = np.mean(aps, axis=0)
+        out = json.loads(self.ok("evaluate", "--model", self.path("m.bdnn"), "--database", self.path("x.npy"), "--queries", self.path("x.npy"),
+                                 "--database-labels", self.path("labels.npy"), "--query-labels", self.path("labels.npy"), "--leave-one-out",
+                                 "--ties", "order", "--json", "--curve", self.path("curve.csv")))
+        np.testing.assert_allclose([out["mAP"], out["precision@r2"], out["empty@r2"]], expected, atol=1e-9)
+        curve = np.genfromtxt(self.path("curve.csv"), delimiter=",", names=True)
+        self.assertEqual(len(curve), 13)
+        self.assertAlmostEqual(curve["precision"][2], expected[1])
+        self.assertEqual(curve["recall"][12], 1.0)
+
+    def test_a_protocol_trains_and_evaluates(self):
+        labels = np.repeat(np.arange(3), 100)
+        np.save(self.path("labels.npy"), labels)
+        write(self.path("p.toml"), b"""
+            name = "small"
+            [collection]
+            vectors = "x.npy"
+            labels = "labels.npy"
+            [split]
+            queries_per_class = 10
+            [relevance]
+            kind = "labels"
+        """)
+        common = ["--protocol", self.path("p.toml"), "--folder", self.folder.name, "--bits", "4,8", "--seeds", "1,2,3"]
+        out = json.loads(self.ok("evaluate", *common, "--json"))
+        self.assertEqual([row["bits"] for row in out["summary"]], [4, 8])
+        self.assertEqual(len(out["runs"]), 6)
+        for row in out["summary"]:
+            runs = [run["mAP"] for run in out["runs"] if run["bits"] == row["bits"]]
+            self.assertAlmostEqual(row["mean"]["mAP"], np.mean(runs))
+            self.assertAlmostEqual(row["spread"]["mAP"], max(runs) - min(runs))
+        self.assertEqual((out["runs"][0]["queries"], out["runs"][0]["database"]), (30, 270))
+        self.assertIn("mean over 3 run(s)", self.ok("evaluate", *common))
+        self.ok("dataset", self.path("p.toml"), "--folder", self.folder.name, "--out", self.path("split"))
+        split = json.loads(read(self.path("split/split.json")))
+        self.assertEqual(split["queries"], {"count": 30, "xxh3": out["queries"]})
+        self.assertEqual(split["queries_also_in_training"], 0)
+
+    def test_diagnostics_of_codes(self):
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        out = json.loads(self.ok("inspect", self.path("x.codes"), "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--json"))
+        np.testing.assert_allclose(out["balance"], self.codes.mean(axis=0), atol=1e-12)
+        self.assertEqual(out["distinct codes"], len(np.unique(self.codes, axis=0)))
+        signed = 2.0 * self.codes - 1
+        correlation = np.abs(np.corrcoef(signed.T)) - np.eye(12)
+        self.assertAlmostEqual(out["largest correlation"], correlation.max(), places=6)
+        self.assertGreater(out["mean |h|"], 0)
+        self.assertIn("correlation of bits", self.ok("inspect", self.path("x.codes")))
+
+    def test_what_does_not_fit_is_refused(self):
+        evaluate = ["evaluate", *self.files]
+        self.fails(2, "say what is relevant", *evaluate)
+        self.fails(2, "give --database and --queries", "evaluate", "--neighbours", 5)
+        np.save(self.path("labels.npy"), np.zeros(299, int))
+        self.fails(2, "labels.npy has 299 labels for 300 vectors", *evaluate, "--database-labels", self.path("labels.npy"),
+                   "--query-labels", self.path("labels.npy"))
+        truth = self.rng.permuted(np.tile(np.arange(300), (40, 1)), axis=1)[:, :5].astype(np.int32)
+        truth[13, 2] = 300
+        np.save(self.path("truth.npy"), truth)
+        self.fails(1, "300", *evaluate, "--ground-truth", self.path("truth.npy"))
+        self.fails(2, "301", *evaluate, "--neighbours", 301)
+        self.fails(2, "--leave-one-out is for queries that are the database itself", *evaluate, "--neighbours", 5, "--leave-one-out")
+        self.fails(2, "--ties", *evaluate, "--neighbours", 5, "--ties", "random")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,271 @@
+"""What a user or a disk may get wrong."""
+
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import numpy as np
+
+from program import BDNN, CommandLine, read, run, write, write_fvecs
+
+
+class Mistakes(CommandLine):
+    def test_misuse_has_status_2(self):
+        self.fails(2, "subcommand")
+        self.fails(2, "--data is required", "train", "--model", self.path("m"))
+        self.fails(2, "Try 'bdnn encode --help'", "encode", "--no-such-option")
+        self.data()
+        self.fails(2, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq", "train", "--method", "itqq",
+                   "--data", self.path("x.npy"), "--model", self.path("m"))
+        self.fails(2, "itq has no option 'speed'; it has rotations", "train", "--data", self.path("x.npy"), "--bits", 8,
+                   "--model", self.path("m"), "--set", "speed=9")
+        self.fails(2, "rotations is 0 to 100000", "train", "--data", self.path("x.npy"), "--bits", 8,
+                   "--model", self.path("m"), "--set", "rotations=many")
+        self.fails(2, "write --set name=value", "train", "--data", self.path("x.npy"), "--model", self.path("m"), "--set", "speed")
+
+    def test_data_that_cannot_be_learned_from(self):
+        x = self.data()
+        train = ["train", "--method", "itq", "--model", self.path("m"), "--data"]
+        self.fails(2, "21 bits were asked for, but the vectors have dimension 20", *train, self.path("x.npy"), "--bits", 21)
+        np.save(self.path("few.npy"), x[:8])
+        self.fails(2, "8 vectors vary in at most 7 directions", *train, self.path("few.npy"), "--bits", 8)
+        np.save(self.path("same.npy"), np.ones((50, 20), np.float32))
+        self.fails(2, "all 50 vectors are the same", *train, self.path("same.npy"), "--bits", 8)
+        for bad, name in ((np.nan, "nan"), (np.inf, "inf")):
+            x[123, 7] = bad
+            np.save(self.path("bad.npy"), x)
+            self.fails(1, f"{name} in row 123, column 7", *train, self.path("bad.npy"), "--bits", 8)
+
+    def test_files_that_are_missing_empty_or_cut(self):
+        x = self.data(rows=100, dimension=12)
+        train = ["train", "--bits", 4, "--model", self.path("m"), "--data"]
+        self.fails(1, "none.fvecs: cannot open: No such file or directory", *train, self.path("none.fvecs"))
+        self.fails(1, "is a directory", *train, self.folder.name)
+        for name in ("y.fvecs", "y.ivecs", "y.bvecs", "y.npy", "y.idx", "y.idx.gz", "y.csv", "y.hdf5", "y.mat", "y.mat73"):
+            np.save(self.path("u8.npy"), self.rng.integers(1, 9, size=(100, 12)).astype(np.uint8))
+            self.ok("convert", self.path("u8.npy"), self.path(name))
+            whole = read(self.path(name))
+            write(self.path(name), b"")
+            self.fails(1, f"{name}: is empty", *train, self.path(name))
+            cut = len(whole) - 7  # inside the last vector
+            if name == "y.csv":
+                cut = len(whole) - len(whole.splitlines(True)[-1]) + 3
+            write(self.path(name), whole[:cut])
+            self.fails(1, name, *train, self.path(name))
+        np.save(self.path("u8.npy"), self.rng.integers(0, 9, size=(2, 3072)).astype(np.uint8))
+        write(self.path("y.bin"), bytes(3073 * 2 - 1))
+        self.fails(1, "y.bin: is truncated or no CIFAR-10 file", *train, self.path("y.bin"))
+
+    def test_rows_of_different_lengths(self):
+        train = ["train", "--bits", 2, "--model", self.path("m"), "--data"]
+        write(self.path("x.csv"), b"1,2,3\n4,5,6\n7,8\n")
+        self.fails(1, "x.csv", *train, self.path("x.csv"))
+        with open(self.path("x.fvecs"), "wb") as file:
+            for d in (3, 3, 1, 5):
+                file.write(struct.pack("<i", d) + bytes(4 * d))
+        self.fails(1, "row 2 has dimension 1, the first has 3", *train, self.path("x.fvecs"))
+
+    def test_models_that_do_not_fit_or_are_broken(self):
+        self.data()
+        self.train("x.npy")
+        self.data("other.npy", dimension=21)
+        encode = ["encode", "--out", self.path("c.codes"), "--data"]
+        self.fails(2, "other.npy have dimension 21, the model expects 20 (trained on x.npy, itq, 8 bits)",
+                   *encode, self.path("other.npy"), "--model", self.path("m.bdnn"))
+        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("x.npy"))
+        raw = bytearray(read(self.path("m.bdnn")))
+        raw[-1] ^= 1
+        write(self.path("flipped.bdnn"), raw)
+        self.fails(1, "is damaged: its checksum does not agree", *encode, self.path("x.npy"), "--model", self.path("flipped.bdnn"))
+        write(self.path("cut.bdnn"), raw[:-5])
+        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("cut.bdnn"))
+
+    def test_codes_of_another_model_are_not_searched(self):
+        self.data()
+        self.train("x.npy", "a.bdnn")
+        self.train("x.npy", "b.bdnn", "--seed", "2")
+        self.ok("encode", "--model", self.path("a.bdnn"), "--data", self.path("x.npy"), "--out", self.path("a.codes"))
+        self.ok("encode", "--model", self.path("b.bdnn"), "--data", self.path("x.npy"), "--out", self.path("b.codes"))
+        self.fails(2, "encode both with the same model", "search", "--database", self.path("a.codes"), "--queries", self.path("b.codes"))
+        self.fails(2, "not by the given one", "search", "--model", self.path("b.bdnn"), "--database", self.path("a.codes"),
+                   "--queries", self.path("x.npy"))
+        np.save(self.path("labels.npy"), np.arange(399))
+        self.fails(2, "labels.npy has 399 labels for 400 vectors", "search", "--database", self.path("a.codes"),
+                   "--queries", self.path("a.codes"), "--database-labels", self.path("labels.npy"))
+
+    def test_what_cannot_be_encoded_leaves_no_file(self):
+        x = self.data(rows=5000)
+        self.train("x.npy")
+        x[4999, 3] = np.nan
+        np.save(self.path("x.npy"), x)
+        self.fails(1, "x.npy: vector 4999 has nan in column 3", "encode", "--model", self.path("m.bdnn"),
+                   "--data", self.path("x.npy"), "--out", self.path("c.codes"))
+
+    def test_outputs_that_cannot_be_written(self):
+        self.data()
+        self.train("x.npy")
+        encode = ["encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out"]
+        self.fails(1, "cannot write: No such file or directory", *encode, self.path("no/such/c.codes"))
+        self.fails(2, "end in .codes, .npy or .bvecs", *encode, self.path("c.txt"))
+        os.mkdir(self.path("folder.codes"))
+        self.fails(1, "is a directory", *encode, self.path("folder.codes"))
+
+    def test_a_full_disk_leaves_the_old_file_and_nothing_else(self):
+        self.data("few.npy", rows=300, dimension=20)
+        self.data("many.npy", rows=20_000, dimension=20)
+        self.ok("train", "--method", "lsh", "--bits", 64, "--data", self.path("few.npy"), "--model", self.path("m.bdnn"))
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("few.npy"), "--out", self.path("old.codes"))
+        os.mkdir(self.path("disk"))
+        # A file system of 64 KB, in a name space of its own; what is written to it needs 160 KB and more.
+        script = """
+            cd "$1"
+            mount -t tmpfs -o size=64k tmpfs disk || exit 90
+            cp old.codes disk/c.codes
+            "$2" encode --model m.bdnn --data many.npy --out disk/c.codes; echo "encode $?"
+            for name in x.npy x.fvecs x.hdf5 x.mat x.csv x.idx.gz; do
+              "$2" convert many.npy "disk/$name"; echo "convert $?"
+            done
+            head -c 100000 /dev/zero > disk/filler
+            "$2" train --bits 8 --data few.npy --model disk/m.bdnn; echo "train $?"
+            cmp old.codes disk/c.codes && echo "left: $(ls -A disk | tr '\\n' ' ')"
+            umount disk
+        """
+        unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+        for propagation in ("private", "unchanged"):  # in a chroot the first is not to be had
+            result = subprocess.run([*unshare, "--propagation", propagation, "bash", "-c", script, "bash", self.folder.name, BDNN],
+                                    capture_output=True, text=True)
+            if "propagation" not in result.stderr:
+                break
+        expected = ["encode 1"] + 6 * ["convert 1"] + ["train 1", "left: c.codes filler "]
+        self.assertEqual(result.stdout.splitlines(), expected, result.stderr)
+        self.assertEqual(result.stderr.count("bdnn convert: disk/x."), 6, result.stderr)
+        self.assertIn("bdnn encode: disk/c.codes: cannot write: No space left on device", result.stderr)
+        self.assertIn("bdnn train: disk/m.bdnn: cannot write: No space left on device", result.stderr)
+
+    def test_interruption_leaves_nothing(self):
+        write_fvecs(self.path("x.fvecs"), self.rng.normal(size=(200_000, 100)))
+        self.data("few.npy", rows=300, dimension=100)
+        self.train("few.npy")
+        before = sorted(os.listdir(self.folder.name))
+        interrupted = 0
+        for delay in (0.02, 0.05, 0.1, 0.15, 0.2):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                process = subprocess.Popen([BDNN, "encode", "--model", self.path("m.bdnn"), "--data", self.path("x.fvecs"),
+                                            "--out", self.path("c.codes"), "--threads", "1"], stdout=subprocess.DEVNULL)
+                time.sleep(delay)
+                process.send_signal(number)
+                status = process.wait()
+                if os.path.exists(self.path("c.codes")):  # it was faster than we, then it is whole
+                    self.assertIn("verified", self.ok("inspect", self.path("c.codes")))
+                    os.remove(self.path("c.codes"))
+                else:
+                    self.assertEqual(status, -number)
+                    interrupted += 1
+                self.assertEqual(sorted(os.listdir(self.folder.name)), before)
+        self.assertGreater(interrupted, 0)
+
+    def test_hostile_files_do_not_crash(self):
+        self.data()
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        for name in ("x.npy", "m.bdnn", "x.codes"):
+            whole = read(self.path(name))
+            for _ in range(15):
+                broken = bytearray(whole)
+                for at in self.rng.integers(0, min(len(whole), 300), size=8):
+                    broken[at] = self.rng.integers(0, 256)
+                write(self.path("broken." + name.split(".")[1]), broken)
+                result = run("inspect", self.path("broken." + name.split(".")[1]))
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+
+    def test_numbers_are_numbers(self):
+        self.data()
+        train = ["train", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
+        for option in ("--bits", "--seed"):
+            for bad in ("-1", "010", "1.5", "x", "99999999999999999999", ""):
+                self.fails(2, "is no whole number", *train, option, bad)
+        self.train("x.npy")
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
+        search = ["search", "--database", self.path("x.codes"), "--queries", self.path("x.codes")]
+        for option in ("--radius", "-k", "--first"):
+            self.fails(2, "is no whole number", *search, option, "-1")
+
+    def test_a_place_that_cannot_be_written_is_found_before_training(self):
+        self.fails(1, "cannot write: No such file or directory", "train", "--data", self.path("missing.npy"), "--model", self.path("no/m"))
+
+    def test_links_and_devices_as_outputs(self):
+        self.data()
+        os.mkdir(self.path("folder"))
+        os.symlink("folder/real.npy", self.path("link.npy"))
+        self.ok("convert", self.path("x.npy"), self.path("link.npy"))
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        self.assertEqual(read(self.path("folder/real.npy"))[:6], b"\x93NUMPY")
+        os.symlink("/proc/self/fd/1", self.path("stdout.csv"))
+        result = run("convert", self.path("x.npy"), self.path("stdout.csv"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("\n"), 400 + 1)  # the vectors, and the line that says so
+        self.assertTrue(os.path.islink(self.path("stdout.csv")))
+
+    def test_pipes_are_refused_and_not_waited_for(self):
+        os.mkfifo(self.path("x.npy"))
+        self.fails(1, "is not a regular file", "inspect", self.path("x.npy"))
+
+    def test_closed_standard_error_is_no_crash(self):
+        for redirection in ("2>&-", "2>/dev/full"):
+            result = subprocess.run(f'"{BDNN}" inspect nofile {redirection}', shell=True)
+            self.assertEqual(result.returncode, 1, redirection)
+
+    def test_a_limit_on_file_size_is_reported(self):
+        self.data(rows=20_000)
+        result = subprocess.run(["bash", "-c", 'ulimit -f 40; "$0" convert "$1" "$2"', BDNN, self.path("x.npy"), self.path("y.npy")],
+                                capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("y.npy: cannot write: File too large", result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), ["x.npy"])
+
+    def test_names_with_colons_and_parts(self):
+        self.data("a:b.npy")
+        self.train("a:b.npy", "m:1.bdnn")
+        self.assertIn("itq", self.ok("inspect", self.path("m:1.bdnn")))
+        self.ok("encode", "--model", self.path("m:1.bdnn"), "--data", self.path("a:b.npy"), "--out", self.path("c:d.codes"))
+        self.assertIn("verified", self.ok("inspect", self.path("c:d.codes")))
+        self.ok("convert", self.path("a:b.npy"), self.path("x.hdf5"))
+        self.ok("search", "--model", self.path("m:1.bdnn"), "--database", self.path("x.hdf5:train"), "--queries", self.path("x.hdf5"))
+
+    def test_compressed_outputs_are_compressed_or_refused(self):
+        self.data()
+        for name in ("y.npy.gz", "y.fvecs.gz", "y.csv.gz", "y.npy.GZ"):
+            self.fails(2, "is not written compressed", "convert", self.path("x.npy"), self.path(name))
+        self.ok("convert", self.path("x.npy"), self.path("y.idx.GZ"))
+        self.assertEqual(read(self.path("y.idx.GZ"))[:2], b"\x1f\x8b")
+        write(self.path("e.bin.gz"), bytes.fromhex("1f8b08000000000000030300000000000000000000"[:40]))
+        self.fails(1, "holds no labels", "convert", "--as-labels", self.path("e.bin.gz"), self.path("out.npy"))
+        np.save(self.path("l.npy"), np.arange(400))
+        self.fails(2, "hold no labels beside vectors", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
+
+    def test_a_bad_first_row_is_no_heading(self):
+        write(self.path("x.csv"), b"1,2,NA\n4,5,6\n")
+        self.fails(1, "line 1, column 3: 'NA' is not a number", "inspect", self.path("x.csv"))
+        write(self.path("y.csv"), b"a,b,c\n4,5,6\n")
+        self.assertIn("count                1\n", self.ok("inspect", self.path("y.csv")))
+
+    def test_what_a_terminal_would_obey_is_not_printed(self):
+        self.data("e\033[31m\u009b.npy")
+        self.train("e\033[31m\u009b.npy")
+        text = self.ok("inspect", self.path("m.bdnn"))
+        self.assertNotIn("\033", text)
+        self.assertNotIn("\u009b", text)
+        self.assertIn("\\x1b[31m", text)
+
+    def test_output_to_a_full_device_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BDNN, "methods"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot write", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

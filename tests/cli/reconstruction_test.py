@@ -1,0 +1,118 @@
+"""Decoders, refined codes, and the rankings that read codes through them."""
+
+import json
+import os
+import unittest
+
+import numpy as np
+
+from program import CommandLine, read, write
+
+
+class Reconstruction(CommandLine):
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(1)
+        mix = rng.normal(size=(8, 20))
+        x = (rng.normal(size=(2020, 8)) @ mix + 0.1 * rng.normal(size=(2020, 20))).astype(np.float32)
+        self.x, self.q = x[:2000], x[2000:]
+        np.save(self.path("x.npy"), self.x)
+        np.save(self.path("q.npy"), self.q)
+        self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "16", "--data", self.path("x.npy"),
+                "--model", self.path("m.bdnn"))
+
+    def encode(self, name, *more):
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path(name), *more)
+
+    def decode(self, name):
+        self.ok("decode", "--model", self.path("m.bdnn"), "--codes", self.path(name), "--out", self.path("back.npy"))
+        return np.load(self.path("back.npy"))
+
+    def test_decoding_rebuilds_and_reports_the_error(self):
+        errors = []
+        for more in ([], ["--codes", "refined", "--local-search", "0"], ["--codes", "refined"]):
+            self.encode("x.codes", *more)
+            back = self.decode("x.codes")
+            self.assertEqual(back.shape, self.x.shape)
+            report = json.loads(self.ok("decode", "--model", self.path("m.bdnn"), "--codes", self.path("x.codes"),
+                                        "--data", self.path("x.npy"), "--json"))
+            naive = np.square(self.x.astype(np.float64) - back).sum(axis=1).mean()
+            self.assertAlmostEqual(report["error"] / naive, 1, places=5)
+            variance = np.square(self.x - self.x.mean(axis=0, dtype=np.float64)).sum(axis=1).mean()
+            self.assertAlmostEqual(report["variance"] / variance, 1, places=5)
+            errors.append(report["error"])
+        self.assertLess(errors[1], errors[0])
+        self.assertLess(errors[2], errors[1])
+        self.assertIn("refined, 8 rounds", self.ok("inspect", "--brief", self.path("x.codes")))
+
+    def test_refined_codes_do_not_depend_on_threads(self):
+        self.encode("a.codes", "--codes", "refined", "--threads", "1")
+        self.encode("b.codes", "--codes", "refined", "--threads", "3")
+        self.assertEqual(read(self.path("a.codes")), read(self.path("b.codes")))
+
+    def test_search_ranks_by_the_rebuilt_vectors(self):
+        self.encode("x.codes", "--codes", "refined")
+        back = self.decode("x.codes").astype(np.float64)
+        naive = np.square(self.q[:, None, :] - back[None]).sum(axis=2)
+        self.ok("index", "build", "--index", self.path("x.index"), "--data", self.path("x.codes"))
+        for source in (["--database", self.path("x.codes")],
+                       ["--database", self.path("x.codes"), "--shortlist", "2000"],
+                       ["--index", self.path("x.index"), "--shortlist", "2000"],
+                       ["--database", self.path("x.npy"), "--codes", "refined"]):
+            out = json.loads(self.ok("search", "--model", self.path("m.bdnn"), *source, "--queries", self.path("q.npy"),
+                                     "-k", "5", "--rank", "reconstruction", "--json"))
+            for q, answer in enumerate(out["results"]):
+                np.testing.assert_allclose(answer["scores"], np.sort(naive[q])[:5], rtol=1e-4)
+                np.testing.assert_allclose(naive[q][answer["ids"]], answer["scores"], rtol=1e-4)
+
+    def test_evaluate_finds_more_by_reconstruction(self):
+        self.ok("train", "--method", "itq", "--bits", "16", "--data", self.path("x.npy"), "--model", self.path("i.bdnn"))
+
+        def found(*more):
+            return json.loads(self.ok("evaluate", "--model", self.path("i.bdnn"), "--database", self.path("x.npy"),
+                                      "--queries", self.path("q.npy"), "--neighbours", "10", "--json", *more))["mAP"]
+        hamming = found()
+        self.assertGreater(found("--rank", "asymmetric"), hamming)
+        hash_codes = found("--rank", "reconstruction")
+        self.assertGreater(hash_codes, hamming)
+        self.assertGreater(found("--rank", "reconstruction", "--codes", "refined"), hash_codes)
+
+    def test_what_does_not_fit_is_refused(self):
+        self.encode("x.codes")
+        model, codes, queries = self.path("m.bdnn"), self.path("x.codes"), self.path("q.npy")
+        search = ("search", "--database", codes, "--queries")
+        self.fails(2, "needs --model", *search, queries, "--rank", "reconstruction")
+        self.fails(2, "takes queries as they are", *search, codes, "--model", model, "--rank", "asymmetric")
+        self.fails(2, "there is no ranking", *search, queries, "--model", model, "--rank", "cosine")
+        self.fails(2, "neither --radius", *search, queries, "--model", model, "--rank", "asymmetric", "--radius", "2")
+        self.fails(2, "give one of them", *search, queries, "--model", model, "--shortlist", "5")
+        self.fails(2, "--out", "decode", "--model", model, "--codes", codes)
+        self.fails(2, "vectors of dimension", "decode", "--model", model, "--codes", codes, "--data", queries)
+        self.ok("train", "--method", "itq", "--bits", "16", "--data", self.path("x.npy"), "--model",
+                self.path("n.bdnn"), "--no-decoder")
+        self.fails(2, "has no decoder", "encode", "--model", self.path("n.bdnn"), "--data", self.path("x.npy"),
+                   "--out", self.path("n.codes"), "--codes", "refined")
+        self.ok("train", "--method", "itq", "--bits", "16", "--data", self.path("x.npy"), "--model", self.path("i.bdnn"))
+        self.fails(2, "made by the model", "decode", "--model", self.path("i.bdnn"), "--codes", codes, "--out",
+                   self.path("y.npy"))
+        self.assertFalse(os.path.exists(self.path("y.npy")))
+        content = read(codes)
+        write(self.path("bad.codes"), content[:-1] + bytes([content[-1] ^ 1]))
+        self.fails(1, "checksum", "decode", "--model", model, "--codes", self.path("bad.codes"), "--out",
+                   self.path("y.npy"))
+        write(self.path("cut.codes"), content[:-1])
+        self.fails(1, "truncated", "decode", "--model", model, "--codes", self.path("cut.codes"), "--out",
+                   self.path("y.npy"))
+        x = self.x.copy()
+        x[7, 3] = np.nan
+        np.save(self.path("nan.npy"), x)
+        self.fails(1, "not finite", "decode", "--model", model, "--codes", codes, "--data", self.path("nan.npy"),
+                   "--out", self.path("y.npy"))
+        self.fails(1, "only finite", "encode", "--model", model, "--data",
+                   self.path("nan.npy"), "--out", self.path("y.codes"), "--codes", "refined")
+        self.fails(1, "only finite", "search", "--model", model, "--database", codes, "--queries",
+                   self.path("nan.npy"), "--rank", "reconstruction")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
