@@ -6,6 +6,7 @@
 #include "cli/codes_input.h"
 #include "cli/command.h"
 #include "cli/keys_input.h"
+#include "codes/origin.h"
 
 namespace bdnn::cli {
 namespace {
@@ -15,6 +16,7 @@ struct Arguments {
   std::string data;
   std::string model;
   std::string tables = "automatic";
+  EncodeOptions encoding;
   KeyArguments keys;
   std::vector<std::uint64_t> some_ids;
   std::vector<std::string> some_names;
@@ -35,7 +37,9 @@ IndexOptions options_of(const Arguments& arguments) {
 Codes codes_of(const Arguments& arguments) {
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
-  return codes_from(arguments.data, model, {.threads = arguments.threads});
+  EncodeOptions encoding = arguments.encoding;
+  encoding.threads = arguments.threads;
+  return codes_from(arguments.data, model, encoding);
 }
 
 // The state of an index, after a change of it.
@@ -54,6 +58,7 @@ void report(const Arguments& arguments, const std::string& done, double seconds)
                 {"unused_bytes", info.unused},
                 {"method", info.origin.method},
                 {"model", info.origin.model},
+                {"kind", kind_of_codes(info.origin)},
                 {"seconds", seconds},
                 {"peak_memory_bytes", peak_memory()}});
     return;
@@ -63,6 +68,7 @@ void report(const Arguments& arguments, const std::string& done, double seconds)
              with_commas(info.bytes));
   if (info.unused > 0)
     fmt::print(" ({} unused, {} codes removed)", with_commas(info.unused), with_commas(info.removed));
+  if (info.origin.refined) fmt::print("; {}", kind_of_codes(info.origin));
   fmt::print("; {:.0f}% have an equal; {:.3f} s, {} MB at most\n", 100 * info.duplicates, seconds,
              peak_memory() / 1'000'000);
 }
@@ -72,9 +78,10 @@ void add_index_option(CLI::App* verb, Arguments& arguments) {
   add_json_option(verb, arguments.json);
 }
 
-void add_codes_options(CLI::App* verb, Arguments& arguments) {
+void add_source_options(CLI::App* verb, Arguments& arguments) {
   verb->add_option("--data", arguments.data, "Codes, or vectors to be encoded")->required();
   verb->add_option("--model", arguments.model, "Encodes what is not codes yet");
+  add_codes_options(verb, arguments.encoding);
   add_key_options(verb, arguments.keys, "these codes");
 }
 
@@ -122,12 +129,12 @@ void add_index(CLI::App& app) {
   CLI::App* build = verb("build", "Make an index of codes", "built: ", [](const Arguments& a) {
     build_index(a.index, codes_of(a), keys_from(a.keys), options_of(a));
   });
-  add_codes_options(build, *arguments);
+  add_source_options(build, *arguments);
   add_build_options(build, *arguments);
   CLI::App* add =
       verb("add", "Add codes; without keys, ids count on from the last one", "now ",
            [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
-  add_codes_options(add, *arguments);
+  add_source_options(add, *arguments);
   add_build_options(add, *arguments);
   CLI::App* remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);
   add_key_options(remove, arguments->keys, "what to remove");

@@ -6,6 +6,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 #include "codes/codes_file.h"
+#include "codes/origin.h"
 #include "data/format.h"
 #include "data/summary.h"
 #include "evaluate/diagnostics.h"
@@ -64,8 +65,7 @@ ordered_json inspect_codes(const Arguments& arguments) {
       {"bytes per code", codes.bytes_per_code()},
       {"method", codes.origin().method},
       {"model", codes.origin().model},
-      {"codes", codes.origin().refined ? fmt::format("refined, {} rounds of local search", codes.origin().local_search)
-                                       : "of the hash function"},
+      {"codes", kind_of_codes(codes.origin())},
       {"checksum", "verified"}};
   if (arguments.brief) return out;
   const CodesDiagnostics found = diagnose_codes(codes, arguments.threads);

@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "codes/origin.h"
 #include "data/format.h"
 
 namespace bdnn {
@@ -40,17 +41,11 @@ std::uint64_t checksum_of(const RawHeader& header, std::string_view metadata) {
   return sum.value();
 }
 
-nlohmann::json metadata_of(const CodesOrigin& origin) {
-  nlohmann::json json{{"model", origin.model}, {"method", origin.method}};
-  if (origin.refined) json["refined"] = {{"local_search", origin.local_search}};
-  return json;
-}
-
 class OwnWriter final : public CodesWriter {
  public:
   OwnWriter(const std::string& path, std::size_t bits, std::size_t count, const CodesOrigin& origin) : file_(path) {
     if (!file_.seekable()) misuse("{}: .codes cannot be written to a pipe; name a file, or write .npy", path);
-    metadata_ = metadata_of(origin).dump();
+    metadata_ = to_json(origin).dump();
     // Blanks after the JSON bring the codes to the start of a page, under the header's checksum too.
     metadata_.resize((sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage - sizeof header_, ' ');
     header_.bits = static_cast<std::uint32_t>(bits);
@@ -126,16 +121,7 @@ CodesHeader parse_header(const InputFile& file) {
   CodesHeader header{raw.bits, raw.count, raw.payload_offset, raw.payload_checksum, {}};
   const auto json = nlohmann::json::parse(metadata, nullptr, false);
   if (!json.is_object()) failure("{}: is damaged: its metadata is no JSON object", file.path());
-  const auto text = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  header.origin = {text("model"), text("method")};
-  if (const auto refined = json.find("refined"); refined != json.end() && refined->is_object()) {
-    header.origin.refined = true;
-    const auto rounds = refined->find("local_search");
-    if (rounds != refined->end() && rounds->is_number_integer()) header.origin.local_search = rounds->get<int>();
-  }
+  header.origin = origin_from(json);
   return header;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "codes/origin.h"
 
 namespace bdnn {
 namespace {
@@ -103,9 +104,11 @@ SegmentRecord segment(const Json& json) {
 std::string to_text(const Catalog& catalog) {
   Json segments = Json::array();
   for (const SegmentRecord& record : catalog.segments) segments.push_back(to_json(record));
-  const Json json = {
-      {"bits", catalog.bits},          {"keys", catalog.names ? "names" : "ids"}, {"next_id", catalog.next_id},
-      {"model", catalog.origin.model}, {"method", catalog.origin.method},         {"segments", segments}};
+  Json json = to_json(catalog.origin);
+  json["bits"] = catalog.bits;
+  json["keys"] = catalog.names ? "names" : "ids";
+  json["next_id"] = catalog.next_id;
+  json["segments"] = segments;
   return json.dump();
 }
 
@@ -117,7 +120,7 @@ Catalog parse_catalog(const std::string& text, const std::string& path) {
     if (catalog.bits < 1 || catalog.bits > kMaxBits) throw std::runtime_error("its codes have an impossible length");
     catalog.names = json.at("keys").get<std::string>() == "names";
     catalog.next_id = number(json.at("next_id"));
-    catalog.origin = {json.at("model").get<std::string>(), json.at("method").get<std::string>()};
+    catalog.origin = origin_from(json);
     for (const Json& record : json.at("segments")) catalog.segments.push_back(segment(record));
     return catalog;
   } catch (const std::exception& error) {

@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/locked_file.h"
+#include "codes/origin.h"
 #include "search/answer.h"
 #include "search/catalog.h"
 #include "search/segment_writer.h"
@@ -234,10 +235,9 @@ void add_to_index(const std::string& path, const Codes& codes, const IndexKeys& 
     misuse("{}: holds codes of {} bits, those to be added have {}; encode them with the same model", path, catalog.bits,
            codes.bits());
   }
-  const std::string& theirs = codes.origin().model;
-  if (!theirs.empty() && !catalog.origin.model.empty() && theirs != catalog.origin.model) {
-    misuse("{}: holds codes of model {}, those to be added are of {}; encode them with the same model", path,
-           catalog.origin.model, theirs);
+  if (!may_be_mixed(codes.origin(), catalog.origin)) {
+    misuse("{}: holds codes of model {} ({}), those to be added are of {} ({}); encode them alike", path,
+           catalog.origin.model, kind_of_codes(catalog.origin), codes.origin().model, kind_of_codes(codes.origin()));
   }
   if (codes.size() == 0) return;
   if (catalog.names != !keys.names.empty()) {

@@ -50,6 +50,20 @@ class Reconstruction(CommandLine):
         self.encode("b.codes", "--codes", "refined", "--threads", "3")
         self.assertEqual(read(self.path("a.codes")), read(self.path("b.codes")))
 
+    def test_an_index_remembers_that_its_codes_are_refined(self):
+        index = ["--index", self.path("x.index")]
+        vectors = ["--model", self.path("m.bdnn"), "--data", self.path("x.npy")]
+        kind = lambda: json.loads(self.ok("index", "info", *index, "--json"))["kind"]
+        self.ok("index", "build", *index, *vectors, "--codes", "refined", "--local-search", 3)
+        self.assertEqual(kind(), "refined, 3 rounds of local search")
+        self.assertIn("refined, 3 rounds", self.ok("index", "info", *index))
+        self.fails(2, "encode them alike", "index", "add", *index, *vectors)
+        self.ok("index", "add", *index, *vectors, "--codes", "refined")
+        self.ok("index", "compact", *index)
+        self.assertEqual(kind(), "refined, 3 rounds of local search")
+        self.ok("index", "build", *index, *vectors)
+        self.assertEqual(kind(), "of the hash function")
+
     def test_search_ranks_by_the_rebuilt_vectors(self):
         self.encode("x.codes", "--codes", "refined")
         back = self.decode("x.codes").astype(np.float64)
