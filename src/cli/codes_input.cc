@@ -44,9 +44,13 @@ Codes codes_from(const std::string& path, const std::optional<Model>& model, con
     if (model && !codes.origin().model.empty() && codes.origin().model != fingerprint(*model)) {
       misuse("{} was encoded by model {}, not by the given one ({})", path, codes.origin().model, fingerprint(*model));
     }
+    if (options.refined && !codes.origin().refined) {
+      misuse("{} holds codes already, which are not refined; --codes refined is for vectors", path);
+    }
     return codes;
   }
   if (model) return encode_named(*model, load_vectors(path), path, options);
+  if (options.refined) misuse("--codes refined needs --model, whose decoder it goes by");
   return load_codes(path);
 }
 

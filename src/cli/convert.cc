@@ -63,7 +63,8 @@ void add_convert(CLI::App& app) {
   auto* element = verb->add_option("--element", arguments->element,
                                    "The type of the elements written (default: as read, if possible)");
   auto* labels = verb->add_option("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
-  verb->add_flag("--as-labels", arguments->as_labels, "Read labels (an integer or a name per vector) and write those, as integers")
+  verb->add_flag("--as-labels", arguments->as_labels,
+                 "Read labels (an integer or a name per vector) and write those, as integers")
       ->excludes(labels)
       ->excludes(element);
   add_json_option(verb, arguments->json);

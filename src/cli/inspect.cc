@@ -58,15 +58,14 @@ struct Arguments {
 
 ordered_json inspect_codes(const Arguments& arguments) {
   const Codes codes = load_codes(arguments.file);  // verifies the checksum
-  ordered_json out = {
-      {"kind", "codes"},
-      {"count", codes.size()},
-      {"bits", codes.bits()},
-      {"bytes per code", codes.bytes_per_code()},
-      {"method", codes.origin().method},
-      {"model", codes.origin().model},
-      {"codes", kind_of_codes(codes.origin())},
-      {"checksum", "verified"}};
+  ordered_json out = {{"kind", "codes"},
+                      {"count", codes.size()},
+                      {"bits", codes.bits()},
+                      {"bytes per code", codes.bytes_per_code()},
+                      {"method", codes.origin().method},
+                      {"model", codes.origin().model},
+                      {"codes", kind_of_codes(codes.origin())},
+                      {"checksum", "verified"}};
   if (arguments.brief) return out;
   const CodesDiagnostics found = diagnose_codes(codes, arguments.threads);
   const auto [least, most] = std::minmax_element(found.balance.begin(), found.balance.end());

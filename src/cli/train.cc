@@ -150,7 +150,8 @@ void add_train(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--data", arguments->data, "Vectors to learn from: a file of any known format")->required();
   verb->add_option("--model", arguments->model, "Where to write the model")->required();
-  verb->add_option("--labels", arguments->labels, "Labels of the vectors, integers or names, for supervised methods; -1: unlabelled");
+  verb->add_option("--labels", arguments->labels,
+                   "Labels of the vectors, integers or names, for supervised methods; -1: unlabelled");
   verb->add_option("--profile", arguments->options.profile, "Settings to start from; 'bdnn methods' lists them")
       ->capture_default_str();
   verb->add_option("--set", arguments->set, "An option of the method, as name=value; may be repeated")

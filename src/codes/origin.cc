@@ -25,6 +25,7 @@ CodesOrigin origin_from(const nlohmann::json& json) {
 }
 
 std::string kind_of_codes(const CodesOrigin& origin) {
+  if (origin.model.empty()) return "unknown";
   return origin.refined ? fmt::format("refined, {} rounds of local search", origin.local_search)
                         : "of the hash function";
 }

@@ -13,7 +13,7 @@ nlohmann::json to_json(const CodesOrigin& origin);
 // What is missing, or is something else than it should be, is left empty.
 CodesOrigin origin_from(const nlohmann::json& json);
 
-// "of the hash function", or "refined, 8 rounds of local search".
+// "of the hash function", "refined, 8 rounds of local search", or "unknown" where no model is named.
 std::string kind_of_codes(const CodesOrigin& origin);
 
 // Codes of two models, or refined ones and those of the hash function, must not stand side by side. Nothing is known of

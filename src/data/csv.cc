@@ -321,38 +321,49 @@ class CsvWriter final : public VectorWriter {
   fmt::memory_buffer text_;
 };
 
-// The name that stands in a cell: as it is, or between quotes, in which "" is a quote.
-std::string unquoted(std::string_view cell) {
-  if (cell.size() < 2 || !cell.starts_with('"') || !cell.ends_with('"')) return std::string(cell);
-  std::string name;
-  for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
-    name.push_back(cell[i]);
-    if (cell[i] == '"') ++i;
-  }
-  return name;
-}
-
-// Calls f(cell) for each cell of a line; a separator between quotes belongs to the name.
-template <class F>
-void split_names(std::string_view line, char separator, F&& f) {
-  std::size_t begin = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i <= line.size(); ++i) {
-    if (i < line.size() && line[i] == '"') quoted = !quoted;
-    if (i < line.size() && (quoted || separator == kBlanks || line[i] != separator)) continue;
-    f(trimmed(line.substr(begin, i - begin)));
-    begin = i + 1;
-  }
-}
-
 constexpr std::string_view kUnlabelled = "-1";
 
-bool has_name(std::string_view row) {
-  const char separator = separator_of(row);
-  if (separator == kBlanks) return !is_number(row.substr(0, row.find_first_of(" \t")));
-  bool name = false;
-  split_names(row, separator, [&](std::string_view cell) { name |= !cell.empty() && !is_number(cell); });
+// The cells of a line of names; a separator between quotes belongs to the name.
+std::vector<std::string_view> name_cells(std::string_view line) {
+  std::vector<std::string_view> best;
+  for (const char separator : {'\t', ';', ','}) {
+    std::vector<std::string_view> cells;
+    std::size_t begin = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i <= line.size(); ++i) {
+      if (i < line.size() && line[i] == '"') quoted = !quoted;
+      if (i < line.size() && (quoted || line[i] != separator)) continue;
+      cells.push_back(trimmed(line.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+    if (cells.size() > 1 || best.empty()) best = std::move(cells);
+    if (best.size() > 1) break;
+  }
+  return best;
+}
+
+// The name in a cell: the cell itself, or what stands between quotes, where "" is a quote; none if it is neither.
+std::optional<std::string> name_in(std::string_view cell) {
+  if (!cell.starts_with('"')) return std::string(cell);
+  if (cell.size() < 2 || !cell.ends_with('"')) return std::nullopt;
+  cell = cell.substr(1, cell.size() - 2);
+  std::string name;
+  for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell[i] == '"' && !cell.substr(++i).starts_with('"')) return std::nullopt;
+    name.push_back(cell[i]);
+  }
   return name;
+}
+
+bool is_finite(std::string_view token) {
+  float value = 0;
+  return parse_float(token, value) == Parsed::yes && std::isfinite(value);
+}
+
+bool holds_numbers_only(std::string_view row) {
+  bool numbers = true;
+  split(row, separator_of(row), [&](std::string_view token) { numbers &= is_finite(token); });
+  return numbers;
 }
 
 // Whether labels are names. Text in the first row may be the heading of numbers: the next row that has a label decides.
@@ -362,47 +373,72 @@ bool holds_names(const Source& source) {
   bool names = false;
   while (const auto line = lines.next()) {
     const auto row = trimmed(*line);
-    if (row.empty() || (first && row.starts_with('#')) || (!first && row == kUnlabelled)) continue;
-    names = has_name(row);
+    if (row.empty() || row.starts_with('#') || (!first && row == kUnlabelled)) continue;
+    names = !holds_numbers_only(row);
     if (!first || (!names && row != kUnlabelled)) break;
     first = false;
   }
   return names;
 }
 
-// One name per line, or one line of names; none where the file holds numbers.
-std::vector<std::int64_t> labels(const Source& source, LabelNames* names) {
-  std::vector<std::int64_t> labels;
-  if (!holds_names(source)) return labels;
-  Lines lines(source);
-  std::size_t rows = 0;
-  while (const auto line = lines.next()) {
-    const auto row = trimmed(*line);
-    if (row.empty() || (labels.empty() && row.starts_with('#'))) continue;
-    ++rows;
-    if (std::count(row.begin(), row.end(), '"') % 2 != 0) {
-      failure("{}: line {} opens a quote that it does not close", source.path, lines.number());
-    }
-    std::size_t cells = 0;
-    split_names(row, separator_of(row), [&](std::string_view cell) {
-      ++cells;
-      if (cell.empty())
-        failure("{}: line {} lacks a name; write -1 for a vector without one", source.path, lines.number());
-      if (cell == kUnlabelled) return labels.push_back(-1);
-      if (is_number(cell)) {
-        failure("{}: line {} has the number {} among names; put it in quotes if it is a name", source.path,
-                lines.number(), cell);
+// One name per line, or one line of names.
+class NamedLabels {
+ public:
+  NamedLabels(const Source& source, LabelNames* names) : name_(source.path), names_(names), lines_(source) {}
+
+  std::vector<std::int64_t> read() {
+    std::size_t blank = 0;
+    std::size_t widest = 0;  // the line that has several
+    while (const auto line = lines_.next()) {
+      const auto row = trimmed(*line);
+      if (labels_.empty() && (row.empty() || row.starts_with('#'))) continue;
+      if (row.empty()) {
+        if (blank == 0) blank = lines_.number();
+        continue;
       }
-      const std::string name = unquoted(cell);
-      labels.push_back(label_of(name));
-      if (names != nullptr) names->emplace(labels.back(), name);
-    });
-    if (rows > 1 && labels.size() != rows) {
-      failure("{}: line {} has {} names; labels are one column or one row (put a name that has commas in quotes)",
-              source.path, lines.number(), cells);
+      if (blank != 0) lacks_a_name(blank);
+      ++rows_;
+      const auto cells = name_cells(row);
+      for (const auto cell : cells) add(cell);
+      if (cells.size() > 1 && widest == 0) widest = lines_.number();
+      if (rows_ > 1 && widest != 0) {
+        failure(
+            "{}: line {} has several names; labels are one column or one row (put a name that has commas in quotes)",
+            name_, widest);
+      }
     }
+    return std::move(labels_);
   }
-  return labels;
+
+ private:
+  void add(std::string_view cell) {
+    if (cell == kUnlabelled) return labels_.push_back(-1);
+    if (is_finite(cell)) {
+      failure("{}: line {} has the number {} among names; put it in quotes if it is a name", name_, lines_.number(),
+              cell);
+    }
+    const auto name = name_in(cell);
+    if (!name)
+      failure("{}: line {}: the quotes of a name are not closed, or do not hold it whole", name_, lines_.number());
+    if (name->empty()) lacks_a_name(lines_.number());
+    labels_.push_back(label_of(*name));
+    if (names_ != nullptr) names_->emplace(labels_.back(), *name);
+  }
+
+  [[noreturn]] void lacks_a_name(std::size_t line) const {
+    failure("{}: line {} lacks a name; write -1 for a vector without one", name_, line);
+  }
+
+  std::string name_;
+  LabelNames* names_;
+  Lines lines_;
+  std::size_t rows_ = 0;
+  std::vector<std::int64_t> labels_;
+};
+
+std::vector<std::int64_t> labels(const Source& source, LabelNames* names) {
+  if (!holds_names(source)) return {};
+  return NamedLabels(source, names).read();
 }
 
 std::unique_ptr<VectorReader> open(const Source& source) { return std::make_unique<CsvReader>(source); }

@@ -253,9 +253,17 @@ TEST(Labels, MayBeNamesInText) {
   EXPECT_EQ(load("label\n-1\n7\n"), (std::vector<std::int64_t>{-1, 7}));
   EXPECT_BDNN_ERROR(load("5\n3x\n7\n"), failure, "line 2, column 1: '3x' is not a number");
   EXPECT_BDNN_ERROR(load("cat\ndog\n7\n"), failure, "line 3 has the number 7 among names");
-  EXPECT_BDNN_ERROR(load("cat,dog\ncat,dog\n"), failure, "line 2 has 2 names; labels are one column or one row");
+  EXPECT_EQ(load("label\n# of two\n1\n2\n"), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(load("cat\n3 cats\nnan\n"), (std::vector<std::int64_t>{cat, label_of("3 cats"), label_of("nan")}));
+  EXPECT_EQ(load("\"lion; young\",cat"), (std::vector<std::int64_t>{label_of("lion; young"), cat}));
+  EXPECT_EQ(load("cat\ndog\n\n\n"), (std::vector<std::int64_t>{cat, dog}));
+  EXPECT_BDNN_ERROR(load("cat,dog\ncat,dog\n"), failure, "line 1 has several names; labels are one column or one row");
+  EXPECT_BDNN_ERROR(load("cat\nlion, young\n"), failure, "line 2 has several names");
   EXPECT_BDNN_ERROR(load("cat,,dog\n"), failure, "line 1 lacks a name");
-  EXPECT_BDNN_ERROR(load("cat\n\"dog\n"), failure, "line 2 opens a quote");
+  EXPECT_BDNN_ERROR(load("cat\n\"\"\ndog\n"), failure, "line 2 lacks a name");
+  EXPECT_BDNN_ERROR(load("cat\n\ndog\n"), failure, "line 2 lacks a name");
+  EXPECT_BDNN_ERROR(load("cat\n\"dog\n"), failure, "line 2: the quotes of a name");
+  EXPECT_BDNN_ERROR(load("cat\n\"a\" and \"b\"\n"), failure, "line 2: the quotes of a name");
   put(directory / "ids.csv", "cat\ndog\n");
   EXPECT_BDNN_ERROR(load_integers(directory / "ids.csv"), failure, "is not a number");
 }

@@ -42,11 +42,11 @@ Vectors load_all(const std::vector<std::string>& names, const std::string& folde
 }
 
 std::vector<std::int64_t> load_all_labels(const std::vector<std::string>& names, const std::string& folder,
-                                          std::size_t count) {
+                                          std::size_t count, LabelNames* label_names = nullptr) {
   if (names.empty()) return {};
   std::vector<std::int64_t> labels;
   for (const auto& name : names) {
-    const auto part = load_labels(folder + "/" + name);
+    const auto part = load_labels(folder + "/" + name, label_names);
     labels.insert(labels.end(), part.begin(), part.end());
   }
   if (labels.size() != count) {
@@ -65,17 +65,21 @@ std::vector<std::int64_t> labels_of(const std::vector<std::int64_t>& labels, con
   return some;
 }
 
-// Draws queries_per_class of each class, without replacement; both lists in ascending order.
-void draw_split(const std::vector<std::int64_t>& labels, const Protocol::Split& split, std::uint64_t seed,
-                Dataset& dataset) {
+// Draws queries_per_class of each class, without replacement; both lists in ascending order. What is unlabelled is to
+// train on.
+void draw_split(const std::vector<std::int64_t>& labels, const LabelNames& names, const Protocol::Split& split,
+                std::uint64_t seed, Dataset& dataset) {
   std::map<std::int64_t, std::vector<std::int32_t>> classes;
-  for (std::size_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] != -1) classes[labels[i]].push_back(static_cast<std::int32_t>(i));
+  }
   Random random(seed);
   std::vector<bool> is_query(labels.size());
   for (auto& [label, members] : classes) {
     if (members.size() < split.queries_per_class) {
-      failure("class {} has {} members; {} queries of each class were asked for", label, members.size(),
-              split.queries_per_class);
+      const auto name = names.find(label);
+      failure("class {} has {} members; {} queries of each class were asked for",
+              name == names.end() ? std::to_string(label) : name->second, members.size(), split.queries_per_class);
     }
     for (std::size_t i = 0; i < split.queries_per_class; ++i) {
       std::swap(members[i], members[i + random.below(members.size() - i)]);
@@ -141,8 +145,9 @@ Dataset load_parts(const Protocol& protocol, const std::string& folder, std::uin
     return dataset;
   }
   const Vectors all = load_all(protocol.collection.vectors, folder);
-  const auto labels = load_all_labels(protocol.collection.labels, folder, all.size());
-  draw_split(labels, protocol.split, split_seed, dataset);
+  LabelNames names;
+  const auto labels = load_all_labels(protocol.collection.labels, folder, all.size(), &names);
+  draw_split(labels, names, protocol.split, split_seed, dataset);
   dataset.train = rows_of(all, dataset.train_rows);
   dataset.queries = rows_of(all, dataset.query_rows);
   dataset.train_labels = labels_of(labels, dataset.train_rows);

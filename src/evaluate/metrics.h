@@ -2,8 +2,10 @@
 // docs/evaluation.md derives the formulas.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <variant>
@@ -37,7 +39,11 @@ struct Relevance {
   static Relevance neighbours(std::span<const std::int32_t> ids, std::size_t per_query) {
     return {Neighbours{ids, per_query}, {}};
   }
+  // What has no label (-1) is relevant to nothing.
   static Relevance labels(std::vector<std::int64_t> database, std::vector<std::int64_t> queries) {
+    constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+    std::replace(database.begin(), database.end(), std::int64_t{-1}, kNone);
+    std::replace(queries.begin(), queries.end(), std::int64_t{-1}, kNone + 1);
     return {Labels{std::move(database), std::move(queries)}, {}};
   }
 

@@ -50,8 +50,8 @@ Case random_case(std::size_t bits, std::size_t count, std::size_t queries, bool 
   }
   if (labels) {
     std::vector<std::int64_t> database_labels(count), query_labels(queries);
-    for (auto& label : database_labels) label = static_cast<std::int64_t>(random.below(3)) - 1;
-    for (auto& label : query_labels) label = static_cast<std::int64_t>(random.below(4)) - 1;  // 2 is in no database
+    for (auto& label : database_labels) label = static_cast<std::int64_t>(random.below(3)) - 9;
+    for (auto& label : query_labels) label = static_cast<std::int64_t>(random.below(4)) - 9;  // -6 is in no database
     query_labels[0] = database_labels[self && left_out[0] == 0 ? 1 : 0];
     c.relevance = Relevance::labels(std::move(database_labels), std::move(query_labels));
   } else {
@@ -285,6 +285,16 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
   auto listed = lists;
   listed.self = {2, 1};
   EXPECT_BDNN_ERROR(evaluate(three, two, listed), misuse, "query 1 leaves out code 1, which is among its neighbours");
+}
+
+// Two codes without a label are not of one class.
+TEST(Metrics, WhatHasNoLabelIsRelevantToNothing) {
+  const Codes database(8, 3, std::vector<std::uint8_t>{0, 1, 3});
+  const Codes queries(8, 2, std::vector<std::uint8_t>{0, 0});
+  const auto result = evaluate(database, queries, Relevance::labels({-1, 7, -1}, {-1, 7}));
+  EXPECT_EQ(result.queries_without_relevant, 1U);
+  // Of the two queries one finds its only relevant code in the second place.
+  EXPECT_DOUBLE_EQ(result.mean_average_precision, 0.25);
 }
 
 }  // namespace

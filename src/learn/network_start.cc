@@ -104,9 +104,8 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
 }
 
 WeightStart weight_start_for(WeightStart way, std::size_t bits) {
-  constexpr std::size_t kLong = 96;
   if (way != WeightStart::automatic) return way;
-  return bits < kLong ? WeightStart::covariance : WeightStart::fitted;
+  return bits < kFittedFrom ? WeightStart::covariance : WeightStart::fitted;
 }
 
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,

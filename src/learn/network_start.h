@@ -34,6 +34,7 @@ enum class WeightStart {
   automatic,      // covariance for codes that a network learns to follow from there, fitted for longer ones
 };
 WeightStart weight_start_for(WeightStart way, std::size_t bits);  // without `automatic`
+inline constexpr std::size_t kFittedFrom = 96;                    // bits
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
 

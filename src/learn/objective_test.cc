@@ -220,7 +220,7 @@ TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
 
 // The last layer in closed form is the minimum of the terms it is fitted to: their gradient there is zero.
 TEST(Objective, AFittedLastLayerHasZeroGradient) {
-  const Case made = random_case({6, 5, 4, 3}, 700, 3);
+  const Case made = random_case({6, 5, 4, 3}, 5000, 3);
   const Lambdas lambdas{0.03, 0.7, 0, 0};
   const TrainingSet set = made.set();
   Threads threads(2);

@@ -210,6 +210,7 @@ std::size_t fetch_steps(const Tables& tables, const std::uint8_t* query, std::si
   for (std::size_t s = 0; s * count < fetched; ++s) {
     each_near_bucket(tables, query, s, std::min(count, fetched - s * count),
                      [&](const Table& table, std::uint32_t key) {
+                       if (!table.has(key)) return;
                        const std::uint32_t* start = table.starts + key;
                        const auto end = std::min<std::uint32_t>(start[1], static_cast<std::uint32_t>(tables.count));
                        if (start[0] < end) fetch(tables, table, start[0], end);

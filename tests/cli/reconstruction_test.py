@@ -58,6 +58,8 @@ class Reconstruction(CommandLine):
         self.assertEqual(kind(), "refined, 3 rounds of local search")
         self.assertIn("refined, 3 rounds", self.ok("index", "info", *index))
         self.fails(2, "encode them alike", "index", "add", *index, *vectors)
+        self.encode("x.codes")
+        self.fails(2, "holds codes already, which are not refined", "index", "build", *index, "--data", self.path("x.codes"), "--codes", "refined")
         self.ok("index", "add", *index, *vectors, "--codes", "refined")
         self.ok("index", "compact", *index)
         self.assertEqual(kind(), "refined, 3 rounds of local search")

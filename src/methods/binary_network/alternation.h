@@ -36,7 +36,7 @@ struct AlternationOptions {
   int iterations = 10;          // T
   int patience = 0;             // end after so many iterations in a row that were no better; 0: never before T
   Solver solver = Solver::adam;
-  AdamOptions first_adam;  // of the first (W,c) step, which starts from afar ...
+  AdamOptions first_adam;  // of the first (W,c) step, which may start from afar ...
   AdamOptions adam;        // ... and of the later ones
   LbfgsOptions lbfgs;
 };

@@ -111,6 +111,27 @@ TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
   }
 }
 
+TEST_P(BinaryNetwork, StartsFromARegressionWhereToldTo) {
+  const Labelled data = clouds(4, 5000);
+  TrainOptions options = options_for(GetParam(), data);
+  options.set["weight_start"] = "fitted";
+  options.threads = 1;
+  const std::string expected = serialize_model(train(data.x, options));
+  options.threads = 3;
+  EXPECT_EQ(serialize_model(train(data.x, options)), expected);
+
+  // Without a single epoch it follows the first codes better than a start that does not know them.
+  options.set["first_epochs"] = "0";
+  options.set["iterations"] = "0";
+  const auto differing = [&](const std::string& start) {
+    options.set["weight_start"] = start;
+    Rounds progress;
+    train(data.x, options, progress);
+    return value(progress.rounds.front(), "differing");
+  };
+  EXPECT_LT(differing("fitted"), 0.5 * differing("covariance"));
+}
+
 TEST_P(BinaryNetwork, WithLbfgsToo) {
   const Labelled data = clouds(4, 600);
   TrainOptions options = options_for(GetParam(), data);

@@ -27,7 +27,7 @@ constexpr Lambdas kPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
 // independent; long ones, which would then find too little nearby, from a decoder that is held back.
 constexpr std::size_t kLong = 28;
 Lambdas default_lambdas(std::size_t bits) { return bits < kLong ? Lambdas{1e-4, 2e-2, 1e-1, 1e-6} : kPaperLambdas; }
-double default_decoder_decay(std::size_t bits) { return bits < kLong ? 0.05 : bits < 96 ? 0.3 : 1; }
+double default_decoder_decay(std::size_t bits) { return bits < kLong ? 0.05 : bits < kFittedFrom ? 0.3 : 1; }
 
 // The paper's settings and, where it is silent, its authors'.
 UhBdnnOptions paper_profile() {
