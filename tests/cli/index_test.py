@@ -145,12 +145,7 @@ class IndexFiles(CommandLine):
             "$2" index info --index disk/x.index --verify --json | grep -c '"codes":499'
             umount disk
         """
-        unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
-        for propagation in ("private", "unchanged"):  # in a chroot the first is not to be had
-            result = subprocess.run([*unshare, "--propagation", propagation, "bash", "-c", script, "bash", self.folder.name, BDNN],
-                                    capture_output=True, text=True)
-            if "propagation" not in result.stderr:
-                break
+        result = self.with_mounts(script)
         self.assertEqual(result.stdout.splitlines(), ["add 1", "left: x.index ", "remove 0", "1"], result.stderr)
         self.assertIn("disk/x.index: cannot write: No space left on device", result.stderr)
 

@@ -57,6 +57,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), before, "a failure left something behind")
         return result
 
+    def with_mounts(self, script):
+        """Runs a script that may mount: "$1" is the folder of the test, "$2" the program."""
+        unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+        for propagation in ("private", "unchanged"):  # in a chroot the first is not to be had
+            result = subprocess.run([*unshare, "--propagation", propagation, "bash", "-c", script, "bash", self.folder.name, BDNN],
+                                    capture_output=True, text=True)
+            if "propagation" not in result.stderr:
+                break
+        return result
+
     def train(self, data, model="m.bdnn", *more):
         self.ok("train", "--method", "itq", "--bits", 8, "--data", self.path(data), "--model", self.path(model), *more)
 
