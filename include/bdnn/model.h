@@ -31,6 +31,14 @@ struct Network {
   std::vector<Layer> layers;
 };
 
+// Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits, as -1 and +1.
+// Where `group` is 4 or 8 instead of 1, the bits are taken in groups of so many, the last of those that are left, and
+// the products of a group's bits are features too, so that each value of a group stands for a vector of its own. They
+// come group after group; in a group, feature s = 1, 2, 3, ... is the product of the bits that are set in s.
+struct Decoder : Layer {
+  std::size_t group = 1;
+};
+
 // Many methods, few forms: every method ends in one of these, so there is one encoder and one layout in the model
 // file for each form, not for each method.
 using HashFunction = std::variant<Network>;
@@ -48,7 +56,7 @@ struct TrainingRecord {
 
 struct Model {
   HashFunction function;
-  std::optional<Layer> decoder = {};  // vector = weight * code of {-1, +1} + bias: rebuilds vectors from codes
+  std::optional<Decoder> decoder = {};
   TrainingRecord record = {};
 
   std::size_t dimension() const;  // of the vectors it takes

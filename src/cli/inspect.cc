@@ -25,6 +25,11 @@ bool is_model_file(const std::string& path) {
   return path.ends_with(".bdnn") || looks_like_model(head);
 }
 
+std::string decoder_of(const Model& model) {
+  if (!model.decoder) return "none";
+  return model.decoder->group == 1 ? "linear" : fmt::format("by groups of {} bits", model.decoder->group);
+}
+
 ordered_json inspect_model(const std::string& path) {
   const Model model = load_model(path);
   auto layers = ordered_json::array();
@@ -42,7 +47,7 @@ ordered_json inspect_model(const std::string& path) {
           {"seed", model.record.seed},
           {"options", model.record.options},
           {"outcome", model.record.outcome},
-          {"decoder", model.decoder.has_value()},
+          {"decoder", decoder_of(model)},
           {"program", model.record.program},
           {"fingerprint", fingerprint(model)}};
 }

@@ -1,4 +1,4 @@
-// Sums of small tables over the four-bit pieces of codes, 64 codes at a time in registers.
+// Sums of small tables over pieces of codes, of four or eight bits, 64 codes at a time in registers.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,26 @@ namespace bdnn {
 inline constexpr std::size_t kCodesPerTableBlock = 64;
 inline constexpr std::size_t kQueriesPerTableScan = 4;
 
+// How many bits of a code choose a value from a table.
+enum class TableWidth : std::uint8_t { four_bits, eight_bits };
+inline constexpr std::size_t values_per_byte(TableWidth width) { return width == TableWidth::four_bits ? 32 : 256; }
+
 // One query's tables: 16 values for the lower four bits of a code's first byte, 16 for its upper four bits, then those
-// of the second byte, and so on. What codes sum up to stays at 255 once it gets there.
+// of the second byte, and so on; or 256 values for each byte. Sums stay at 255 once they get there.
 struct ByteTables {
-  const std::uint8_t* values;  // 32 per row
-  std::uint8_t limit;          // at most 254
+  const std::uint8_t* values;
+  std::uint8_t limit;  // at most 254
   std::uint32_t*
       found;  // receives, ascending, the codes whose sum is at most the limit, counted from the first block's
   std::size_t found_count;
 };
 
 // Goes over `blocks` blocks for up to kQueriesPerTableScan queries. `found` has room for all codes of the blocks.
-void scan_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
+void scan_tables(TableWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
                  std::size_t query_count);
 
 // The sums themselves, of one query: 64 per block.
-void sum_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                std::uint8_t* sums);
+void sum_tables(TableWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                const std::uint8_t* values, std::uint8_t* sums);
 
 }  // namespace bdnn

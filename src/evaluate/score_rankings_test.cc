@@ -50,7 +50,7 @@ void expect_equal(const MetricsResult& a, const MetricsResult& b) {
 TEST(EvaluateScores, EqualsTheRankingByHammingDistanceWhereTheScoresAreItsMultiples) {
   Random random(4);
   Progress silent;
-  const Model model{Network{{identity()}}, identity()};
+  const Model model{Network{{identity()}}, Decoder{identity()}};
   for (int round = 0; round < 60; ++round) {
     const std::size_t count = 30 + random.below(2500);
     const std::size_t query_count = 1 + random.below(40);
@@ -88,7 +88,7 @@ TEST(EvaluateScores, EqualsTheRankingByHammingDistanceWhereTheScoresAreItsMultip
 TEST(EvaluateScores, WhatDoesNotFitIsRefused) {
   Random random(5);
   Progress silent;
-  const Model model{Network{{identity()}}, identity()};
+  const Model model{Network{{identity()}}, Decoder{identity()}};
   const Codes database = random_codes(10, random);
   const std::vector<std::int32_t> ids = {1, 2};
   const Relevance relevance = Relevance::neighbours(ids, 1);

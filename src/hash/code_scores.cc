@@ -27,7 +27,8 @@ CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dim
     case RankBy::hamming: misuse("Hamming distance is searched by search(), not by scores");
     case RankBy::asymmetric: encoder_.emplace(make_encoder(model)); break;
     case RankBy::reconstruction:
-      view_.emplace(decoder_of(model));
+      view_.emplace(model);
+      if (view_->grouped()) break;
       const MatrixXf gram = view_->gram().cast<float>();
       gram_.emplace(PackedMatrix<float>::from_columns(gram.data(), bits_, bits_, bits_));
   }
@@ -47,7 +48,8 @@ std::vector<ScoreTables> CodeScores::tables(const Vectors& queries, std::size_t 
     }
   }
   std::vector<double> constants(count);
-  std::vector<float> t(count * bits_);
+  const std::size_t columns = view_ ? static_cast<std::size_t>(view_->columns().cols()) : bits_;
+  std::vector<float> t(count * columns);
   if (view_) {
     std::vector<float> centred;
     view_->project(x, count, centred, t.data());
@@ -62,12 +64,17 @@ std::vector<ScoreTables> CodeScores::tables(const Vectors& queries, std::size_t 
     }
   }
   std::vector<ScoreTables> tables(count);
-  const std::size_t pieces = (bits_ + 7) / 8 * 2;
+  const std::size_t size = (bits_ + 7) / 8 * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
     if (!std::isfinite(constants[i])) failure("query {} is so large that its distances overflow", first + i);
     tables[i].constant = constants[i];
-    tables[i].values.assign(pieces * 16, 0);
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
+    tables[i].width = width();
+    tables[i].values.assign(size, 0);
+    if (view_ && view_->grouped()) {
+      for (std::size_t k = 0; k < columns; ++k) tables[i].values[k] = -2 * static_cast<double>(t[i * columns + k]);
+      continue;
+    }
+    for (std::size_t piece = 0; piece < size / 16; ++piece) {
       for (unsigned value = 0; value < 16; ++value) {
         double sum = 0;
         for (std::size_t k = 4 * piece; k < std::min(bits_, 4 * piece + 4); ++k) {
@@ -82,8 +89,12 @@ std::vector<ScoreTables> CodeScores::tables(const Vectors& queries, std::size_t 
 }
 
 void CodeScores::norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const {
-  if (!gram_) {
+  if (!view_) {
     std::fill_n(norms, count, 0.0);
+    return;
+  }
+  if (view_->grouped()) {
+    view_->group_norms(codes, count, scratch.y, norms);
     return;
   }
   scratch.b.resize(bits_ * count);

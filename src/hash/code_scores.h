@@ -2,6 +2,7 @@
 // the bits of a code plus a number of the code's own:
 //   ||h - b||^2       = ||h||^2     - 2 h^T b + L
 //   ||q - W b - c||^2 = ||q - c||^2 - 2 t^T b + b^T G b,   t = W^T (q - c), G = W^T W
+// Where the decoder takes bits in groups, W b is the sum of the columns of their values, and t^T b that of their t.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,25 @@
 #include <vector>
 
 #include "bdnn/reconstruction.h"
+#include "codes/table_scan.h"
 #include "hash/encoder.h"
 #include "hash/refiner.h"
 
 namespace bdnn {
 
-// The part of the sum that one query decides, by four bits of the code at a time.
+// The part of the sum that one query decides, by four or eight bits of the code at a time.
 struct ScoreTables {
   double constant = 0;
-  std::vector<double> values;  // 16 for each four bits, the first ones first; two times 16 per byte of a code
+  TableWidth width = TableWidth::four_bits;
+  std::vector<double> values;  // of the first bits first
 
   double linear(const std::uint8_t* code, std::size_t stride = 1) const {
     double sum = constant;
     const double* table = values.data();
-    for (std::size_t i = 0; i < values.size() / 32; ++i, table += 32) {
+    const std::size_t per_byte = values_per_byte(width);
+    for (std::size_t i = 0; i < values.size() / per_byte; ++i, table += per_byte) {
       const std::uint8_t byte = code[i * stride];
-      sum += table[byte & 15] + table[16 + (byte >> 4)];
+      sum += width == TableWidth::eight_bits ? table[byte] : table[byte & 15] + table[16 + (byte >> 4)];
     }
     return sum;
   }
@@ -37,12 +41,15 @@ class CodeScores {
   CodeScores(const Model& model, RankBy by);  // not by Hamming distance
 
   std::size_t bits() const { return bits_; }
-  bool has_norms() const { return gram_.has_value(); }
+  bool has_norms() const { return view_.has_value(); }
+  TableWidth width() const {
+    return view_ && view_->groups().group() == 8 ? TableWidth::eight_bits : TableWidth::four_bits;
+  }
 
   // Queries that are not finite raise Error with their number, counted from `first`.
   std::vector<ScoreTables> tables(const Vectors& queries, std::size_t first) const;
 
-  // b^T G b of codes that stand one after the other; zeros for the asymmetric distance.
+  // ||W b||^2 of codes that stand one after the other; zeros for the asymmetric distance.
   struct Scratch {
     std::vector<float> b;
     std::vector<float> y;
@@ -54,7 +61,7 @@ class CodeScores {
   std::size_t dimension_;
   std::optional<Encoder> encoder_;           // of h
   std::optional<DecoderView> view_;          // of t
-  std::optional<PackedMatrix<float>> gram_;  // G
+  std::optional<PackedMatrix<float>> gram_;  // G, where bits are not grouped
 };
 
 }  // namespace bdnn

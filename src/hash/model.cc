@@ -1,6 +1,7 @@
 #include "bdnn/model.h"
 
 #include "base/error.h"
+#include "hash/code_groups.h"
 #include "hash/encoder.h"
 
 namespace bdnn {
@@ -32,13 +33,17 @@ void validate(const Network& network) {
 void validate(const Model& model) {
   validate(std::get<Network>(model.function));
   if (!model.decoder) return;
-  const Layer& decoder = *model.decoder;
-  if (decoder.inputs != model.bits() || decoder.outputs != model.dimension() ||
+  const Decoder& decoder = *model.decoder;
+  if (!CodeGroups::is_possible(decoder.group)) {
+    misuse("the decoder takes bits in groups of {}; 1, 4 and 8 are possible", decoder.group);
+  }
+  if (decoder.inputs != CodeGroups(model.bits(), decoder.group).features() || decoder.outputs != model.dimension() ||
       decoder.weight.size() != decoder.inputs * decoder.outputs || decoder.bias.size() != decoder.outputs) {
     misuse(
-        "the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits and vectors of "
-        "dimension {}",
-        decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(), model.dimension());
+        "the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits in groups of {} "
+        "and vectors of dimension {}",
+        decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(), decoder.group,
+        model.dimension());
   }
 }
 

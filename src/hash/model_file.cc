@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bdnn/version.h"
+#include "hash/code_groups.h"
 #include "hash/encoder.h"
 #include "hash/tensor_file.h"
 
@@ -15,6 +16,7 @@ constexpr TensorFormat kFormat{"bdnn.model", "model", 1};
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 34;
 constexpr std::size_t kMaxLayers = 64;
 const std::string kDecoder = "decoder";
+const std::string kDecoderGroup = "decoder_group";
 
 std::string_view name_of(Activation activation) { return activation == Activation::sigmoid ? "sigmoid" : "identity"; }
 
@@ -92,6 +94,7 @@ std::string serialize_model(const Model& model) {
     activations.push_back(name_of(network.layers[i].activation));
   }
   if (model.decoder) write_layer(writer, kDecoder, *model.decoder);
+  if (model.decoder && model.decoder->group != 1) writer.fact(kDecoderGroup, std::to_string(model.decoder->group));
   writer.fact("form", "network");
   writer.fact("activations", activations.dump());
   writer.fact("method", model.record.method);
@@ -111,8 +114,12 @@ Model parse_model(std::string_view bytes, const std::string& name) {
   if (form != "network") reader.broken(fmt::format("has the form '{}'; this program knows 'network'", form));
   model.function = read_network(reader);
   if (reader.has_tensor(kDecoder + ".weight")) {
-    model.decoder = read_layer(reader, kDecoder);
-    if (model.decoder->inputs != model.bits() || model.decoder->outputs != model.dimension()) {
+    const std::optional<std::string> group = reader.find_fact(kDecoderGroup);
+    model.decoder = Decoder{read_layer(reader, kDecoder), group ? reader.number(kDecoderGroup) : 1};
+    if (!CodeGroups::is_possible(model.decoder->group))
+      reader.broken("has a decoder of groups that are not of 1, 4 or 8");
+    if (model.decoder->inputs != CodeGroups(model.bits(), model.decoder->group).features() ||
+        model.decoder->outputs != model.dimension()) {
       reader.broken("has a decoder that does not fit its network");
     }
   }

@@ -55,6 +55,21 @@ TEST(ModelFile, RoundTripsBitForBit) {
   EXPECT_EQ(layers[1].bias, std::get<Network>(model.function).layers[1].bias);
 }
 
+TEST(ModelFile, ADecoderKeepsItsGroups) {
+  Model model = small_model();
+  model.decoder = Decoder{{3, 5, std::vector<float>(15, 0.5F), std::vector<float>(5)}};
+  EXPECT_EQ(parse_model(serialize_model(model), "m").decoder->group, 1U);
+  EXPECT_EQ(serialize_model(model).find("decoder_group"), std::string::npos);  // as before there were groups
+  model.decoder = Decoder{{7, 5, std::vector<float>(35, 0.5F), std::vector<float>(5)}, 4};
+  const Model back = parse_model(serialize_model(model), "m");
+  EXPECT_EQ(back.decoder->group, 4U);
+  EXPECT_EQ(back.decoder->weight, model.decoder->weight);
+  model.decoder->group = 1;
+  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "the decoder does not fit: 7 inputs");
+  model.decoder->group = 2;
+  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "in groups of 2; 1, 4 and 8 are possible");
+}
+
 TEST(ModelFile, EveryTruncationIsFound) {
   const std::string bytes = serialize_model(small_model());
   for (std::size_t length = 0; length < bytes.size(); ++length) {

@@ -11,7 +11,6 @@
 #include "data/format.h"
 #include "hash/encoder.h"
 #include "hash/refiner.h"
-#include "linalg/activation.h"
 
 namespace bdnn {
 
@@ -42,26 +41,6 @@ Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
 
 namespace {
 
-// Vectors from codes, a block at a time.
-class Rebuilder {
- public:
-  explicit Rebuilder(const Model& model)
-      : decoder_(decoder_of(model)),
-        weight_(PackedMatrix<float>::from_rows(decoder_.weight.data(), decoder_.outputs, decoder_.inputs,
-                                               decoder_.inputs)) {}
-
-  void rebuild(const std::uint8_t* codes, std::size_t count, std::vector<float>& b, float* vectors) const {
-    b.resize(decoder_.inputs * count);
-    unpack_codes(codes, decoder_.inputs, count, b.data());
-    multiply(weight_, b.data(), count, decoder_.inputs, vectors, decoder_.outputs);
-    add_bias(decoder_.bias.data(), decoder_.outputs, count, vectors);
-  }
-
- private:
-  const Layer& decoder_;
-  PackedMatrix<float> weight_;
-};
-
 // Mapped, so that memory does not grow with the file, but read once for its checksum.
 Codes verified_codes(const std::string& path) {
   Codes codes = map_codes(path);
@@ -82,7 +61,7 @@ void check_codes(const Model& model, const Codes& codes) {
 }  // namespace
 
 Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
-  const Rebuilder rebuilder(model);
+  const DecoderView decoder(model);
   check_codes(model, codes);
   const std::size_t dimension = model.dimension();
   std::vector<float> values(dimension * codes.size());
@@ -90,14 +69,14 @@ Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
   team.for_each(blocks_of(codes.size()), [&](std::size_t block, int) {
     const Range range = block_range(block, codes.size());
     std::vector<float> b;
-    rebuilder.rebuild(codes[range.first].data(), range.count, b, values.data() + range.first * dimension);
+    decoder.rebuild(codes[range.first].data(), range.count, b, values.data() + range.first * dimension);
   });
   return {dimension, codes.size(), std::move(values)};
 }
 
 ReconstructionError reconstruct_file(const Model& model, const std::string& from, const std::string& rebuilt,
                                      const std::string& originals, int thread_count, Progress& progress) {
-  const Rebuilder rebuilder(model);
+  const DecoderView decoder(model);
   const Codes codes = is_codes_file(from) ? verified_codes(from) : load_codes(from, model.bits());
   check_codes(model, codes);
   const Shape shape{model.dimension(), codes.size(), Element::f32};
@@ -153,7 +132,7 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
               allocate_vectors({read.dimension, std::min(kSamplesPerBlock, read.count), read.element}, originals);
         }
         if (reader) reading.take(block, [&] { reader->read(range.count, own.bytes.get()); });
-        rebuilder.rebuild(codes[range.first].data(), range.count, own.b, own.rebuilt.data());
+        decoder.rebuild(codes[range.first].data(), range.count, own.b, own.rebuilt.data());
         if (reader) compare(own, range);
       },
       [&](std::size_t block, int worker) {

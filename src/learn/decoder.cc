@@ -3,9 +3,13 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
+#include "linalg/decompose.h"
 #include "linalg/product.h"
 
 namespace bdnn {
+namespace {
+constexpr Eigen::Index kLarge = 400;  // from where on LAPACK's blocked solver is worth its start
+}  // namespace
 
 DecoderSums::DecoderSums(std::size_t bits, std::size_t dimension) {
   const auto l = static_cast<Eigen::Index>(bits);
@@ -50,7 +54,83 @@ void DecoderPartialSums::add_to(DecoderSums& total) const {
   total.samples += rest_.samples;
 }
 
-Decoder fit_decoder(const DecoderSums& sums, double lambda1) {
+GroupSums::GroupSums(const CodeGroups& of, std::size_t dimension) : groups(of) {
+  const auto e = static_cast<Eigen::Index>(groups.columns());
+  const auto d = static_cast<Eigen::Index>(dimension);
+  together = MatrixXd::Zero(e, e);
+  xb = MatrixXd::Zero(d, e);
+  x = VectorXd::Zero(d);
+}
+
+GroupPartialSums::GroupPartialSums(const CodeGroups& groups, std::size_t dimension) : groups_(groups) {
+  const auto e = static_cast<Eigen::Index>(groups.columns());
+  const auto d = static_cast<Eigen::Index>(dimension);
+  together_ = MatrixXf::Zero(e, e);
+  xb_ = MatrixXf::Zero(d, e);
+  x_ = VectorXd::Zero(d);
+}
+
+void GroupPartialSums::clear() {
+  together_.setZero();
+  xb_.setZero();
+  x_.setZero();
+  squares_ = 0;
+  samples_ = 0;
+}
+
+void GroupPartialSums::add(const float* x, const std::uint8_t* codes, std::size_t count) {
+  std::vector<Eigen::Index> chosen(groups_.count());
+  for (std::size_t i = 0; i < count; ++i, codes += (groups_.bits() + 7) / 8) {
+    const Eigen::Map<const VectorXf> sample(x + i * static_cast<std::size_t>(x_.size()), x_.size());
+    for (std::size_t g = 0; g < chosen.size(); ++g) {
+      chosen[g] = static_cast<Eigen::Index>(groups_.first_column(g) + groups_.value(codes, g));
+      xb_.col(chosen[g]) += sample;
+      for (std::size_t h = 0; h <= g; ++h) ++together_(chosen[g], chosen[h]);
+    }
+    x_ += sample.cast<double>();
+    squares_ += sample.cast<double>().squaredNorm();
+  }
+  samples_ += static_cast<double>(count);
+}
+
+void GroupPartialSums::add_to(GroupSums& total) const {
+  total.together += together_.cast<double>();
+  total.xb += xb_.cast<double>();
+  total.x += x_;
+  total.squares += squares_;
+  total.samples += samples_;
+}
+
+DecoderSums GroupSums::of_features() const {
+  const auto dimension = static_cast<std::size_t>(x.size());
+  DecoderSums sums(groups.features(), dimension);
+  sums.x = x;
+  sums.squares = squares;
+  sums.samples = samples;
+  // Products of bits are sums over the values that have them, along the rows and then along the columns.
+  const auto fold = [&](const MatrixXd& of_values) {
+    MatrixXd folded = of_values.transpose();
+    MatrixXd features(folded.cols(), groups.features());
+    for (std::size_t g = 0; g < groups.count(); ++g) {
+      const std::size_t size = groups.values(g);
+      for (Eigen::Index i = 0; i < folded.cols(); ++i) {
+        double* values = folded.data() + static_cast<std::size_t>(i * folded.rows()) + groups.first_column(g);
+        sums_of_subsets(values, size);
+        for (std::size_t s = 1; s < size; ++s) {
+          features(i, static_cast<Eigen::Index>(groups.first_feature(g) + s - 1)) = values[s];
+        }
+      }
+    }
+    return features;
+  };
+  const MatrixXd whole = together.selfadjointView<Eigen::Lower>();
+  sums.bx = fold(xb).transpose();
+  sums.bb = fold(MatrixXd(fold(whole).transpose()));
+  sums.b = fold(MatrixXd(whole.diagonal().transpose())).transpose();
+  return sums;
+}
+
+Regression fit_decoder(const DecoderSums& sums, double lambda1) {
   // With c = mean(x) - W mean(b), what remains is W (cov(b) + lambda1 I) = cov(x, b).
   const double m = sums.samples;
   const VectorXd mean_b = sums.b / m;
@@ -59,14 +139,16 @@ Decoder fit_decoder(const DecoderSums& sums, double lambda1) {
   // Bits that are constant or equal would leave it singular without a weight decay.
   covariance.diagonal().array() += std::max(lambda1, 1e-6);
   const MatrixXd cross = sums.bx / m - mean_b * mean_x.transpose();
-  const MatrixXd w = covariance.ldlt().solve(cross).transpose();
-  Decoder decoder;
+  const MatrixXd w = (covariance.rows() < kLarge ? MatrixXd(covariance.ldlt().solve(cross))
+                                                 : solve_positive_definite(std::move(covariance), cross))
+                         .transpose();
+  Regression decoder;
   decoder.w = w.cast<float>();
   decoder.c = (mean_x - decoder.w.cast<double>() * mean_b).cast<float>();
   return decoder;
 }
 
-Decoder fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
+Regression fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
   const std::size_t tile = samples_per_tile(x.dimension());
   struct Worker {
     DecoderPartialSums sums;
@@ -99,20 +181,21 @@ Decoder fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Th
   return fit_decoder(total, lambda1);
 }
 
-Layer decoder_layer(const Decoder& decoder, const Scaling& scaling) {
-  Layer layer;
-  layer.outputs = static_cast<std::size_t>(decoder.w.rows());
-  layer.inputs = static_cast<std::size_t>(decoder.w.cols());
+Decoder decoder_layer(const Regression& regression, const Scaling& scaling, std::size_t group) {
+  Decoder layer;
+  layer.group = group;
+  layer.outputs = static_cast<std::size_t>(regression.w.rows());
+  layer.inputs = static_cast<std::size_t>(regression.w.cols());
   layer.weight.resize(layer.inputs * layer.outputs);
   using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::Map<RowMajor>(layer.weight.data(), decoder.w.rows(), decoder.w.cols()) =
-      (decoder.w.cast<double>() / scaling.factor).cast<float>();
-  const VectorXf bias = (decoder.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
+  Eigen::Map<RowMajor>(layer.weight.data(), regression.w.rows(), regression.w.cols()) =
+      (regression.w.cast<double>() / scaling.factor).cast<float>();
+  const VectorXf bias = (regression.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
   layer.bias.assign(bias.begin(), bias.end());
   return layer;
 }
 
-double reconstruction_error(const DecoderSums& sums, const Decoder& decoder) {
+double reconstruction_error(const DecoderSums& sums, const Regression& decoder) {
   const MatrixXd w = decoder.w.cast<double>();
   const VectorXd c = decoder.c.cast<double>();
   // ||X||^2 - 2 <X, WB + c1> + ||WB + c1||^2

@@ -6,6 +6,7 @@
 
 #include "base/blocks.h"
 #include "base/threads.h"
+#include "hash/code_groups.h"
 #include "hash/encoder.h"
 #include "learn/target_codes.h"
 #include "learn/training_set.h"
@@ -13,7 +14,8 @@
 
 namespace bdnn {
 
-struct Decoder {
+// x = W b + c
+struct Regression {
   MatrixXf w;  // D x L
   VectorXf c;  // D
 };
@@ -44,16 +46,45 @@ class DecoderPartialSums {
   DecoderSums rest_;
 };
 
-// The sums over a set, of codes of `bits` and samples of `dimension`: work(partial, first, count, x) adds those of a
-// tile of it, whose samples x it is given. Partial sums are added up block by block, whatever the number of threads.
-template <class Work>
-DecoderSums sums_over(const TrainingSet& set, std::size_t bits, std::size_t dimension, Threads& threads,
-                      const Work& work) {
+// The same where a decoder takes bits in groups, and b has, for each group, 1 at the place of its value and 0
+// elsewhere: few of very many, so that they are counted and added up without a product.
+struct GroupSums {
+  CodeGroups groups;
+  MatrixXd together;   // how often two values occur together; the lower triangle
+  MatrixXd xb;         // X B^T
+  VectorXd x;          // X 1
+  double squares = 0;  // ||X||^2
+  double samples = 0;
+
+  GroupSums(const CodeGroups& of, std::size_t dimension);
+
+  // The sums of the features of a decoder (bdnn/model.h).
+  DecoderSums of_features() const;
+};
+
+class GroupPartialSums {
+ public:
+  GroupPartialSums(const CodeGroups& groups, std::size_t dimension);
+  void clear();
+  void add(const float* x, const std::uint8_t* codes, std::size_t count);
+  void add_to(GroupSums& total) const;
+
+ private:
+  CodeGroups groups_;
+  MatrixXf together_;
+  MatrixXf xb_;
+  VectorXd x_;
+  double squares_ = 0;
+  double samples_ = 0;
+};
+
+// Adds to `total` the sums over a set: work(partial, first, count, x) adds those of a tile of it, whose samples x it is
+// given. Partial sums, which start as `zero`, are added up block by block, whatever the number of threads.
+template <class Partial, class Total, class Work>
+void add_sums_over(const TrainingSet& set, const Partial& zero, Total& total, Threads& threads, const Work& work) {
   const std::size_t tile = samples_per_tile(set.dimension());
-  DecoderSums total(bits, dimension);
-  std::vector<DecoderPartialSums> partials;
+  std::vector<Partial> partials(static_cast<std::size_t>(threads.count()), zero);
   std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
-  for (int i = 0; i < threads.count(); ++i) partials.emplace_back(bits, dimension);
   threads.in_order(
       blocks_of(set.size()),
       [&](std::size_t block, int worker) {
@@ -69,19 +100,28 @@ DecoderSums sums_over(const TrainingSet& set, std::size_t bits, std::size_t dime
         }
       },
       [&](std::size_t, int worker) { partials[static_cast<std::size_t>(worker)].add_to(total); });
+}
+
+// Of codes of `bits` and samples of `dimension`.
+template <class Work>
+DecoderSums sums_over(const TrainingSet& set, std::size_t bits, std::size_t dimension, Threads& threads,
+                      const Work& work) {
+  DecoderSums total(bits, dimension);
+  add_sums_over(set, DecoderPartialSums(bits, dimension), total, threads, work);
   return total;
 }
 
 // The decoder that minimises 1/2m ||X - W B - c 1^T||^2 + lambda1/2 ||W||^2: a ridge regression.
-Decoder fit_decoder(const DecoderSums& sums, double lambda1);
+Regression fit_decoder(const DecoderSums& sums, double lambda1);
 
 // The decoder of the codes that an encoder gives these vectors.
-Decoder fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads);
+Regression fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads);
 
 // As a layer of a model whose samples were seen as (x - offset) * factor: x = (W b + c) / factor + offset.
-Layer decoder_layer(const Decoder& decoder, const Scaling& scaling);
+// W b is over the features of codes in groups.
+Decoder decoder_layer(const Regression& regression, const Scaling& scaling, std::size_t group = 1);
 
 // 1/2m ||X - W B - c 1^T||^2
-double reconstruction_error(const DecoderSums& sums, const Decoder& decoder);
+double reconstruction_error(const DecoderSums& sums, const Regression& decoder);
 
 }  // namespace bdnn

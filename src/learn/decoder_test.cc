@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "base/random.h"
 
 namespace bdnn {
@@ -33,7 +35,7 @@ double objective(const Case& made, const MatrixXd& w, const VectorXd& c, double 
 TEST(Decoder, HasZeroGradient) {
   const double lambda1 = 0.02;
   const Case made = random_case(7, 5, 400);
-  const Decoder decoder = fit_decoder(made.sums, lambda1);
+  const Regression decoder = fit_decoder(made.sums, lambda1);
   const MatrixXd w = decoder.w.cast<double>();
   const VectorXd c = decoder.c.cast<double>();
   // The paper's gradients, with respect to W^(n-1) and c^(n-1).
@@ -53,7 +55,7 @@ TEST(Decoder, HasZeroGradient) {
 
 TEST(Decoder, ErrorIsTheReconstructionTerm) {
   const Case made = random_case(6, 4, 300);
-  const Decoder decoder = fit_decoder(made.sums, 1e-3);
+  const Regression decoder = fit_decoder(made.sums, 1e-3);
   EXPECT_NEAR(reconstruction_error(made.sums, decoder),
               objective(made, decoder.w.cast<double>(), decoder.c.cast<double>(), 0), 1e-5);
 }
@@ -66,9 +68,64 @@ TEST(Decoder, BitsThatSayNothingDoNoHarm) {
   partial.add(made.x.data(), made.b.data(), 200);
   DecoderSums sums(3, 5);
   partial.add_to(sums);
-  const Decoder decoder = fit_decoder(sums, 0);
+  const Regression decoder = fit_decoder(sums, 0);
   EXPECT_TRUE(decoder.w.allFinite());
   EXPECT_LT(decoder.w.cwiseAbs().maxCoeff(), 10);
+}
+
+// What counting gives, against the features of every code written out.
+TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
+  for (const auto& [bits, group] : {std::pair{10, 4}, {8, 8}, {12, 8}, {20, 4}}) {
+    Random random(6);
+    const CodeGroups groups(static_cast<std::size_t>(bits), static_cast<std::size_t>(group));
+    const std::size_t samples = 300;
+    MatrixXf x(5, samples);
+    for (float& v : x.reshaped()) v = static_cast<float>(3 + random.normal());
+    const std::size_t bytes = (groups.bits() + 7) / 8;
+    std::vector<std::uint8_t> codes(bytes * samples);
+    MatrixXf features(groups.features(), samples);
+    for (std::size_t i = 0; i < samples; ++i) {
+      std::uint8_t* code = codes.data() + i * bytes;
+      for (std::size_t g = 0; g < groups.count(); ++g) {
+        const std::size_t value = random.below(groups.values(g));
+        groups.set(code, g, value);
+        for (std::size_t s = 1; s < groups.values(g); ++s) {
+          const bool odd = std::popcount(s & ~value) % 2 != 0;  // bits of the product that are -1
+          features(static_cast<Eigen::Index>(groups.first_feature(g) + s - 1), static_cast<Eigen::Index>(i)) =
+              odd ? -1 : 1;
+        }
+      }
+    }
+    GroupSums counted(groups, 5);
+    GroupPartialSums partial(groups, 5);
+    for (const std::size_t first : {0, 100}) {  // in two parts
+      partial.clear();
+      partial.add(x.data() + first * 5, codes.data() + first * bytes, first == 0 ? 100 : 200);
+      partial.add_to(counted);
+    }
+    const DecoderSums sums = counted.of_features();
+    DecoderSums expected(groups.features(), 5);
+    DecoderPartialSums written(groups.features(), 5);
+    written.add(x.data(), features.data(), samples);
+    written.add_to(expected);
+    EXPECT_LT((sums.bb - expected.bb).cwiseAbs().maxCoeff(), 1e-9);
+    EXPECT_LT((sums.b - expected.b).cwiseAbs().maxCoeff(), 1e-9);
+    EXPECT_LT((sums.bx - expected.bx).cwiseAbs().maxCoeff(), 1e-2);
+    EXPECT_LT((sums.x - expected.x).norm(), 1e-9);
+    EXPECT_NEAR(sums.squares, expected.squares, 1e-6);
+    EXPECT_EQ(sums.samples, expected.samples);
+  }
+}
+
+TEST(Decoder, IsTheSameByEitherSolver) {
+  const Case made = random_case(3, 450, 600);
+  const double lambda1 = 0.1;
+  const Regression decoder = fit_decoder(made.sums, lambda1);
+  const double m = made.sums.samples;
+  const VectorXd b = made.sums.b / m;
+  const MatrixXd covariance = made.sums.bb / m - b * b.transpose() + lambda1 * MatrixXd::Identity(450, 450);
+  const MatrixXd cross = made.sums.bx / m - b * (made.sums.x / m).transpose();
+  EXPECT_LT((covariance * decoder.w.cast<double>().transpose() - cross).cwiseAbs().maxCoeff(), 1e-6);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const Targe
                   for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
                   partial.add(b.data(), hidden.last(), count);
                 });
-  const Decoder layer = fit_decoder(sums, decay);
+  const Regression layer = fit_decoder(sums, decay);
   view(parameters.data() + sizes.weights(last), bits, below.bits()) = layer.w;
   view(parameters.data() + sizes.biases(last), bits, 1) = layer.c;
 }

@@ -17,6 +17,8 @@ void dsyevr_(const char* jobz, const char* range, const char* uplo, const int* n
              int* info);
 void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
              const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
+void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda, double* b, const int* ldb,
+            int* info);
 }
 
 namespace bdnn {
@@ -94,6 +96,16 @@ MatrixXd closest_rotation(MatrixXd c) {
           &info);
   if (info != 0) failure("LAPACK found no singular values of a {} x {} matrix (dgesdd: {})", n, n, info);
   return u * vt;
+}
+
+MatrixXd solve_positive_definite(MatrixXd a, MatrixXd b) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(a.rows());
+  const int columns = static_cast<int>(b.cols());
+  int info = 0;
+  dposv_("L", &n, &columns, a.data(), &n, b.data(), &n, &info);
+  if (info != 0) failure("LAPACK found a {} x {} matrix not to be positive definite (dposv: {})", n, n, info);
+  return b;
 }
 
 MatrixXd random_rotation(std::size_t size, Random& random) {

@@ -34,7 +34,7 @@ struct TrainingTask {
 // What it gives back.
 struct Trained {
   HashFunction function;
-  std::optional<Layer> decoder = {};
+  std::optional<Decoder> decoder = {};
   std::string outcome = {};
 };
 

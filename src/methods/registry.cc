@@ -42,7 +42,7 @@ std::string identity_of(const TrainingTask& task, const TrainOptions& options, c
 }
 
 // For methods that have none of their own: the best for the codes that the model gives its training vectors.
-Layer fitted_decoder(const Model& model, const Vectors& vectors, Threads& threads) {
+Decoder fitted_decoder(const Model& model, const Vectors& vectors, Threads& threads) {
   constexpr double kDecay = 1e-4;  // against bits that are nearly constant or nearly equal
   const Scaling none{VectorXd::Zero(static_cast<Eigen::Index>(vectors.dimension())), 1};
   return decoder_layer(fit_decoder(make_encoder(model), vectors, kDecay, threads), none);

@@ -21,6 +21,7 @@ constexpr std::size_t kQueriesPerGroup = 32;  // that a chunk, once in the cache
 constexpr std::size_t kSampledRuns = 32;      // parts of the database that the first bound comes from ...
 constexpr std::size_t kBlocksPerRun = 8;      // ... and their length
 constexpr double kUnits = 254;                // bytes up to this can be told apart from "more"
+constexpr double kLeastUnit = 1e-300;         // that 1 can be divided by
 
 // Codes and their norms as the steps need them.
 struct Database {
@@ -134,21 +135,19 @@ struct Candidate {
 class QueryScan {
  public:
   QueryScan(const Database& database, const ScoreTables& tables, std::size_t k)
-      : database_(database), tables_(tables), k_(k), enough_(2 * k + 64), values_(database.rows * 32) {
+      : database_(database), tables_(tables), k_(k), enough_(2 * k + 64) {
     pieces_.assign(tables.values.begin(), tables.values.end());
-    if (!database.lower_norms.empty()) {
-      for (const double place : {256.0, 4096.0}) {
-        for (unsigned value = 0; value < 16; ++value) pieces_.push_back(database.step * place * value);
-      }
-    }
+    if (!database.lower_norms.empty()) add_norm_tables();
+    values_.resize(pieces_.size());
     least_ = tables.constant + database.least_norm;
     most_ = least_;
-    for (std::size_t i = 0; i < pieces_.size(); i += 16) {
-      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + 16);
+    const std::size_t size = table_size();
+    for (std::size_t i = 0; i < pieces_.size(); i += size) {
+      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + size);
       const double piece_least = *least;
       least_ += piece_least;
       most_ += *most;
-      for (std::size_t value = 0; value < 16; ++value) pieces_[i + value] -= piece_least;
+      for (std::size_t value = 0; value < size; ++value) pieces_[i + value] -= piece_least;
     }
     most_ += database.step * 256;
     round(most_);
@@ -162,8 +161,8 @@ class QueryScan {
     std::array<std::uint8_t, kBlocksPerRun * kCodesPerTableBlock> sums;
     for (std::size_t run = 0; run < kSampledRuns; ++run) {
       const std::size_t block = first_block + run * (blocks / kSampledRuns);
-      sum_tables(database_.code(block * kCodesPerTableBlock), database_.rows, kBlocksPerRun, values_.data(),
-                 sums.data());
+      sum_tables(tables_.width, database_.code(block * kCodesPerTableBlock), database_.rows, kBlocksPerRun,
+                 values_.data(), sums.data());
       for (const std::uint8_t sum : sums) ++counts[sum];
     }
     std::size_t within = 0;
@@ -171,7 +170,7 @@ class QueryScan {
       within += counts[sum];
       if (within < k_) continue;
       // Each table was rounded down by less than a unit.
-      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / 16) + database_.slack);
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + database_.slack);
       return;
     }
   }
@@ -225,6 +224,18 @@ class QueryScan {
   }
 
  private:
+  std::size_t table_size() const { return tables_.width == TableWidth::eight_bits ? 256 : 16; }
+
+  // The upper byte of a norm takes part as one table, or two, more.
+  void add_norm_tables() {
+    const std::size_t size = table_size();
+    for (std::size_t place = 1; place < 256; place *= size) {
+      for (std::size_t value = 0; value < size; ++value) {
+        pieces_.push_back(database_.step * 256 * static_cast<double>(place * value));
+      }
+    }
+  }
+
   void tighten() {
     const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
     const auto less = [](const Candidate& a, const Candidate& b) { return a.lower < b.lower; };
@@ -242,9 +253,10 @@ class QueryScan {
   // Makes bytes of the tables, so that the largest that can be told stands for `top`.
   void round(double top) {
     top_ = top;
-    unit_ = std::max((top - least_) / kUnits, std::numeric_limits<double>::min());
+    unit_ = std::max((top - least_) / kUnits, kLeastUnit);
+    const double units = 1 / unit_;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      values_[i] = static_cast<std::uint8_t>(std::min(255.0, std::floor(pieces_[i] / unit_)));
+      values_[i] = static_cast<std::uint8_t>(std::min(255.0, pieces_[i] * units));  // none is negative: rounds down
     }
   }
 
@@ -334,8 +346,8 @@ void CodeScan::search(const Vectors& queries, std::size_t k, RankedResults& resu
       for (std::size_t q = 0; q < count; ++q) tables[q] = scans[q].byte_tables();
       const std::size_t here = std::min(kBlocksPerChunk, end - block);
       for (std::size_t q = 0; q < count; q += kQueriesPerTableScan) {
-        scan_tables(database.code(block * kCodesPerTableBlock), database.rows, here, tables.data() + q,
-                    std::min(kQueriesPerTableScan, count - q));
+        scan_tables(database.scores.width(), database.code(block * kCodesPerTableBlock), database.rows, here,
+                    tables.data() + q, std::min(kQueriesPerTableScan, count - q));
       }
       for (std::size_t q = 0; q < count; ++q) scans[q].take(tables[q], block * kCodesPerTableBlock);
     }

@@ -11,6 +11,7 @@
 #include "bdnn/reconstruction.h"
 #include "codes/table_scan.h"
 #include "expect_error.h"
+#include "hash/code_groups.h"
 #include "temporary_directory.h"
 
 namespace bdnn {
@@ -64,7 +65,8 @@ Case random_case(std::uint64_t seed) {
   const std::size_t count = random.below(50) == 0 ? 33000 + random.below(8000) : random.below(400);
   Case c;
   c.model.function = Network{{random_layer(dimension, bits, random)}};
-  c.model.decoder = random_layer(bits, dimension, random);
+  const std::size_t group = random.below(2) == 0 ? 1 : bits > 80 || random.below(2) == 0 ? 4 : 8;
+  c.model.decoder = Decoder{random_layer(CodeGroups(bits, group).features(), dimension, random), group};
   c.codes = random_codes(bits, count, random);
   c.queries = random_vectors(dimension, 1 + random.below(count > 400 ? 3 : 9), random);
   c.k = 1 + random.below(random.below(3) == 0 ? std::min<std::size_t>(count, 400) + 5 : 20);
@@ -77,12 +79,22 @@ double naive_score(const Case& c, std::size_t query, std::size_t id) {
   const float* q = c.queries.floats(query, 1, nullptr);
   const Layer& layer = c.by == RankBy::asymmetric ? std::get<Network>(c.model.function).layers[0] : *c.model.decoder;
   const auto bit = [&](std::size_t k) { return (c.codes[id][k / 8] >> (k % 8) & 1) != 0 ? 1.0 : -1.0; };
+  std::vector<double> features;
+  const std::size_t group = c.model.decoder->group;
+  for (std::size_t first = 0; first < c.codes.bits(); first += group) {
+    for (std::size_t s = 1; s < std::size_t{1} << std::min(group, c.codes.bits() - first); ++s) {
+      features.push_back(1);
+      for (std::size_t k = 0; k < group; ++k) {
+        if ((s >> k & 1) != 0) features.back() *= bit(first + k);
+      }
+    }
+  }
   double sum = 0;
   for (std::size_t row = 0; row < layer.outputs; ++row) {
     double value = static_cast<double>(layer.bias[row]);
     for (std::size_t k = 0; k < layer.inputs; ++k) {
       value += static_cast<double>(layer.weight[row * layer.inputs + k]) *
-               (c.by == RankBy::asymmetric ? static_cast<double>(q[k]) : bit(k));
+               (c.by == RankBy::asymmetric ? static_cast<double>(q[k]) : features[k]);
     }
     const double difference = value - (c.by == RankBy::asymmetric ? bit(row) : static_cast<double>(q[row]));
     sum += difference * difference;
@@ -139,33 +151,57 @@ TEST_P(CodeScanTest, ScoresAreThoseOfTheDefinition) {
   }
 }
 
-TEST_P(CodeScanTest, SumsOfTablesStayAtTheirLargestValue) {
-  Random random(3);
-  for (const std::size_t rows : {1, 2, 5, 9}) {
-    const std::size_t blocks = 3;
-    std::vector<std::uint8_t> codes(rows * blocks * 64 + 64);
-    auto* aligned = reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(codes.data()) + 63) / 64 * 64);
-    for (std::size_t i = 0; i < rows * blocks * 64; ++i) aligned[i] = static_cast<std::uint8_t>(random.bits());
-    std::vector<std::uint8_t> values(rows * 32);
-    for (auto& value : values) value = static_cast<std::uint8_t>(random.below(1 + random.below(256)));
-    std::vector<std::uint8_t> sums(blocks * 64);
-    sum_tables(aligned, rows, blocks, values.data(), sums.data());
-    std::vector<std::uint32_t> found(blocks * 64);
-    ByteTables query{values.data(), 120, found.data(), 0};
-    scan_tables(aligned, rows, blocks, &query, 1);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      unsigned sum = 0;
-      for (std::size_t row = 0; row < rows; ++row) {
-        const std::uint8_t byte = aligned[(i / 64 * rows + row) * 64 + i % 64];
-        sum += values[row * 32 + (byte & 15U)] + values[row * 32 + 16 + (byte >> 4U)];
-      }
-      ASSERT_EQ(sums[i], std::min(sum, 255U));
-      if (sum <= 120) {
-        ASSERT_EQ(found.at(next++), i);
+TEST(CodeScan, AScoreIsTheDistanceToTheRebuiltVector) {
+  RankedResults found;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Case c = random_case(seed);
+    if (c.by != RankBy::reconstruction || c.codes.size() > 400) continue;
+    CodeScan(c.model, c.by, c.codes, 1).search(c.queries, c.k, found, 1);
+    const Vectors rebuilt = reconstruct(c.model, c.codes);
+    for (std::size_t q = 0; q < found.size(); ++q) {
+      for (const auto& [id, score, distance] : found[q]) {
+        double expected = 0;
+        for (std::size_t k = 0; k < c.model.dimension(); ++k) {
+          const float difference = c.queries.floats(q, 1, nullptr)[k] - rebuilt.floats(id, 1, nullptr)[k];
+          expected += std::pow(static_cast<double>(difference), 2);
+        }
+        ASSERT_NEAR(score, expected, 2e-4 * (1 + expected)) << "case " << seed;
       }
     }
-    ASSERT_EQ(query.found_count, next);
+  }
+}
+
+TEST_P(CodeScanTest, SumsOfTablesStayAtTheirLargestValue) {
+  Random random(3);
+  for (const TableWidth width : {TableWidth::four_bits, TableWidth::eight_bits}) {
+    for (const std::size_t rows : {1, 2, 5, 9}) {
+      const std::size_t blocks = 3;
+      std::vector<std::uint8_t> codes(rows * blocks * 64 + 64);
+      auto* aligned = reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(codes.data()) + 63) / 64 * 64);
+      for (std::size_t i = 0; i < rows * blocks * 64; ++i) aligned[i] = static_cast<std::uint8_t>(random.bits());
+      std::vector<std::uint8_t> values(rows * values_per_byte(width));
+      for (auto& value : values) value = static_cast<std::uint8_t>(random.below(1 + random.below(256)));
+      std::vector<std::uint8_t> sums(blocks * 64);
+      sum_tables(width, aligned, rows, blocks, values.data(), sums.data());
+      std::vector<std::uint32_t> found(blocks * 64);
+      ByteTables query{values.data(), 120, found.data(), 0};
+      scan_tables(width, aligned, rows, blocks, &query, 1);
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        unsigned sum = 0;
+        for (std::size_t row = 0; row < rows; ++row) {
+          const std::uint8_t byte = aligned[(i / 64 * rows + row) * 64 + i % 64];
+          sum += width == TableWidth::eight_bits
+                     ? values[row * 256 + byte]
+                     : values[row * 32 + (byte & 15U)] + values[row * 32 + 16 + (byte >> 4U)];
+        }
+        ASSERT_EQ(sums[i], std::min(sum, 255U));
+        if (sum <= 120) {
+          ASSERT_EQ(found.at(next++), i);
+        }
+      }
+      ASSERT_EQ(query.found_count, next);
+    }
   }
 }
 
@@ -242,6 +278,12 @@ TEST(CodeScan, AnIndexIsRankedByTheCodesItHolds) {
 TEST(CodeScan, WhatDoesNotFitIsRefused) {
   Random random(1);
   Case c = random_case(7);
+  const Decoder decoder = *c.model.decoder;
+  c.model.decoder->group = 3;
+  EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes), misuse, "1, 4 and 8 are possible");
+  c.model.decoder->group = decoder.group == 4 ? 8 : 4;
+  EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes), misuse, "the decoder does not fit");
+  c.model.decoder = decoder;
   const std::size_t dimension = c.model.dimension();
   RankedResults results;
   const CodeScan scan(c.model, RankBy::reconstruction, c.codes);

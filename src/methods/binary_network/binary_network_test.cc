@@ -243,6 +243,49 @@ TEST(UhBdnn, ADecoderOfAnotherSizeIsNotRestored) {
   step.restore(std::vector<float>(12 * 9 + 1));
   EXPECT_BDNN_ERROR(step.restore(std::vector<float>(12 * 9)), failure, "holds a decoder of 108 numbers, not 109");
   EXPECT_BDNN_ERROR(step.restore({}), failure, "holds a decoder of 0 numbers");
+  Reconstruction groups(8, 12, {.decay = 0.1, .lambda2 = 0.1, .group = 4}, threads);
+  groups.restore(std::vector<float>(12 * 31 + 1));
+  EXPECT_BDNN_ERROR(groups.restore(std::vector<float>(12 * 9 + 1)), failure, "of 109 numbers, not 373");
+}
+
+double error_of_refined(const Model& model, const Vectors& x) {
+  const Vectors rebuilt = reconstruct(model, encode(model, x, {.refined = true, .local_search = 4}));
+  double error = 0;
+  for (std::size_t i = 0; i < x.size() * x.dimension(); ++i) {
+    error +=
+        std::pow(static_cast<double>(x.floats(0, x.size(), nullptr)[i] - rebuilt.floats(0, x.size(), nullptr)[i]), 2);
+  }
+  return error;
+}
+
+TEST(UhBdnn, ADecoderThatTakesMoreBitsTogetherRebuildsBetter) {
+  const Labelled data = clouds(6, 3000);
+  double last = std::numeric_limits<double>::max();
+  for (const char* group : {"1", "4", "8"}) {
+    TrainOptions options{.method = "uh-bdnn", .bits = 12, .profile = "recall"};
+    options.set = {{"group", group}, {"group_rounds", "5"}};
+    const Model model = train(data.x, options);
+    EXPECT_EQ(fmt::format("{}", model.decoder->group), group);
+    const double error = error_of_refined(model, data.x);
+    EXPECT_LT(error, 0.97 * last) << group;
+    last = error;
+  }
+}
+
+TEST(UhBdnn, GroupsTakePartInTheAlternation) {
+  const Labelled data = clouds(4, 1500);
+  std::vector<std::string> models;
+  for (const int threads : {1, 3}) {
+    TrainOptions options{.method = "uh-bdnn", .bits = 10};
+    options.threads = threads;
+    options.set = {{"group", "4"}, {"group_rounds", "2"}, {"iterations", "2"}, {"starts", "1"}};
+    Rounds progress;
+    const Model model = train(data.x, options, progress);
+    EXPECT_GE(progress.rounds.size(), 2U);
+    EXPECT_EQ(model.decoder->inputs, 15U + 15U + 3U);
+    models.push_back(serialize_model(model));
+  }
+  EXPECT_EQ(models[0], models[1]);
 }
 
 TEST(ShBdnn, LearnsClasses) {

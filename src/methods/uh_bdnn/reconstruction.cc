@@ -4,12 +4,13 @@
 
 #include "base/error.h"
 #include "hash/code_descent.h"
+#include "hash/group_descent.h"
 #include "linalg/activation.h"
 
 namespace bdnn {
 Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options,
                                Threads& threads)
-    : bits_(bits), dimension_(dimension), options_(options), threads_(threads) {}
+    : bits_(bits), dimension_(dimension), groups_(bits, options.group), options_(options), threads_(threads) {}
 
 void Reconstruction::fit(const DecoderSums& sums) {
   decoder_ = fit_decoder(sums, options_.decay);
@@ -27,17 +28,25 @@ void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
                   unpack(first, count, b.data());
                   partial.add(x, b.data(), count);
                 }));
-  for (int round = 0; round < options_.code_rounds; ++round) {
-    improve(set, codes,
-            [&](const float*, std::size_t first, std::size_t count, float*, float* b) { unpack(first, count, b); });
-  }
+  const Pull keep = [&](const float*, std::size_t first, std::size_t count, float*, float* b) {
+    unpack(first, count, b);
+  };
+  for (int round = 0; round < options_.code_rounds; ++round) improve_bits(set, codes, keep);
+  if (options_.group == 1) return;
+  GroupSums sums(groups_, dimension_);
+  add_sums_over(set, GroupPartialSums(groups_, dimension_), sums, threads_,
+                [&](GroupPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  partial.add(x, codes.bytes().data() + first * codes.stride(), count);
+                });
+  fit(sums.of_features());
+  for (int round = 0; round < options_.group_rounds; ++round) improve_groups(set, codes, keep);
 }
 
 void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                              TargetCodes& codes) {
   const LayerStack<float> stack(sizes, parameters.data());
   const auto lambda2 = static_cast<float>(options_.lambda2);
-  improve(set, codes, [&](const float* x, std::size_t, std::size_t count, float* q, float* b) {
+  const Pull outputs = [&](const float* x, std::size_t, std::size_t count, float* q, float* b) {
     std::vector<std::vector<float>> layers(sizes.count());
     std::vector<float*> pointers;
     for (std::size_t l = 0; l < sizes.count(); ++l) {
@@ -50,10 +59,11 @@ void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, st
       q[i] += lambda2 * h[i];
       b[i] = options_.start == CodeStart::zero ? 0.0F : h[i] >= 0 ? 1.0F : -1.0F;
     }
-  });
+  };
+  options_.group == 1 ? improve_bits(set, codes, outputs) : improve_groups(set, codes, outputs);
 }
 
-void Reconstruction::improve(const TrainingSet& set, TargetCodes& codes, const Pull& pull) {
+void Reconstruction::improve_bits(const TrainingSet& set, TargetCodes& codes, const Pull& pull) {
   const MatrixXd w = decoder_.w.cast<double>();
   const CodeDescent descent(w.transpose() * w, options_.sweeps, options_.local_search);
   const auto transposed = PackedMatrix<float>::from_rows(decoder_.w.data(), bits_, dimension_, dimension_);
@@ -72,6 +82,32 @@ void Reconstruction::improve(const TrainingSet& set, TargetCodes& codes, const P
                 }));
 }
 
+void Reconstruction::improve_groups(const TrainingSet& set, TargetCodes& codes, const Pull& pull) {
+  const MatrixXf columns = columns_of_values(decoder_.w, groups_);
+  const GroupDescent descent(groups_, columns, options_.sweeps, options_.local_search);
+  const auto transposed = PackedMatrix<float>::from_rows(columns.data(), groups_.columns(), dimension_, dimension_);
+  const VectorXf shift = -(columns.transpose() * decoder_.c);
+  GroupSums sums(groups_, dimension_);
+  add_sums_over(set, GroupPartialSums(groups_, dimension_), sums, threads_,
+                [&](GroupPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  std::vector<float> p(bits_ * count);
+                  std::vector<float> b(bits_ * count);
+                  pull(x, first, count, p.data(), b.data());
+                  codes.pack(first, count, b.data());
+                  // q = W^T (x - c) + lambda2 h^T b, for the W of all values
+                  std::vector<float> q(groups_.columns() * std::min(count, kSamplesPerGroupTile));
+                  for (std::size_t i = 0; i < count; i += kSamplesPerGroupTile) {
+                    const std::size_t n = std::min(kSamplesPerGroupTile, count - i);
+                    multiply(transposed, x + i * dimension_, n, dimension_, q.data(), groups_.columns());
+                    add_bias(shift.data(), groups_.columns(), n, q.data());
+                    add_bit_sums(groups_, p.data() + i * bits_, n, q.data());
+                    descent.run(q.data(), n, codes.bytes().data() + (first + i) * codes.stride());
+                  }
+                  partial.add(x, codes.bytes().data() + first * codes.stride(), count);
+                });
+  fit(sums.of_features());
+}
+
 std::vector<float> Reconstruction::state() const {
   std::vector<float> values(decoder_.w.data(), decoder_.w.data() + decoder_.w.size());
   values.insert(values.end(), decoder_.c.begin(), decoder_.c.end());
@@ -80,12 +116,13 @@ std::vector<float> Reconstruction::state() const {
 }
 
 void Reconstruction::restore(const std::vector<float>& state) {
-  if (state.size() != dimension_ * (bits_ + 1) + 1) {
-    failure("the checkpoint holds a decoder of {} numbers, not {}", state.size(), dimension_ * (bits_ + 1) + 1);
+  const std::size_t features = groups_.features();
+  if (state.size() != dimension_ * (features + 1) + 1) {
+    failure("the checkpoint holds a decoder of {} numbers, not {}", state.size(), dimension_ * (features + 1) + 1);
   }
   const auto d = static_cast<Eigen::Index>(dimension_);
-  decoder_.w = view(state.data(), dimension_, bits_);
-  decoder_.c = Eigen::Map<const VectorXf>(state.data() + dimension_ * bits_, d);
+  decoder_.w = view(state.data(), dimension_, features);
+  decoder_.c = Eigen::Map<const VectorXf>(state.data() + dimension_ * features, d);
   error_ = static_cast<double>(state.back());
 }
 

@@ -13,9 +13,11 @@ struct ReconstructionOptions {
   double decay = 0;    // lambda1 of the decoder
   double lambda2 = 0;  // how strongly the network's outputs pull codes
   CodeStart start = CodeStart::outputs;
-  int sweeps = 100;      // of a descent over the bits, at most
-  int local_search = 0;  // rounds after a descent
-  int code_rounds = 0;   // alternations of decoder and codes alone, before there is a network
+  int sweeps = 100;       // of a descent over the bits, at most
+  int local_search = 0;   // rounds after a descent
+  int code_rounds = 0;    // alternations of decoder and codes alone, before there is a network
+  std::size_t group = 1;  // bits that the decoder takes together
+  int group_rounds = 0;   // alternations of a decoder by groups and codes, after the code_rounds
 };
 
 class Reconstruction final : public CodeStep {
@@ -31,20 +33,22 @@ class Reconstruction final : public CodeStep {
   std::vector<float> state() const override;
   void restore(const std::vector<float>& state) override;
 
-  const Decoder& decoder() const { return decoder_; }
+  const Regression& decoder() const { return decoder_; }
 
  private:
   void fit(const DecoderSums& sums);
   // The B step and the decoder that follows it. pull(x, first, count, q, b) adds to q what else pulls on the codes, and
   // sets b to where they start from.
   using Pull = std::function<void(const float* x, std::size_t first, std::size_t count, float* q, float* b)>;
-  void improve(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
+  void improve_bits(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
+  void improve_groups(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
 
   std::size_t bits_;
   std::size_t dimension_;
+  CodeGroups groups_;
   ReconstructionOptions options_;
   Threads& threads_;
-  Decoder decoder_;
+  Regression decoder_;
   double error_ = 0;
 };
 

@@ -6,11 +6,17 @@
 namespace bdnn {
 namespace {
 
+// The bits that the decoder takes together.
+enum class Group { one, four, eight };
+std::size_t size_of(Group group) { return group == Group::one ? 1 : group == Group::four ? 4 : 8; }
+
 struct UhBdnnOptions : BinaryNetworkOptions {
   CodeStart code_start = CodeStart::outputs;
   int sweeps = 100;                     // of the B step at most
   int local_search = 0;                 // rounds after a descent of the B step
   int code_rounds = 0;                  // alternations of decoder and codes before the first network step
+  Group group = Group::one;             // bits that the decoder takes together
+  int group_rounds = 0;                 // alternations of a decoder by groups and codes, after those
   std::optional<double> decoder_decay;  // lambda1 of the decoder
 
   UhBdnnOptions() {
@@ -67,14 +73,14 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     return std::make_unique<Reconstruction>(
         task.bits, dimension,
         ReconstructionOptions{decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
-                              options.code_rounds},
+                              options.code_rounds, size_of(options.group), options.group_rounds},
         task.threads);
   };
   const TrainedBinaryNetwork trained =
       train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
   const auto kept = new_step();
   kept->restore(trained.state);
-  return {trained.network, decoder_layer(kept->decoder(), trained.scaling), trained.outcome};
+  return {trained.network, decoder_layer(kept->decoder(), trained.scaling, size_of(options.group)), trained.outcome};
 }
 
 }  // namespace
@@ -89,6 +95,10 @@ Method uh_bdnn_method() {
                                    &UhBdnnOptions::local_search, 0, 1000000));
   options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
                                    &UhBdnnOptions::code_rounds, 0, 100000));
+  options.push_back(
+      word_option("group", "bits that the decoder takes together", &UhBdnnOptions::group, {"1", "4", "8"}));
+  options.push_back(integer_option("group_rounds", "alternations of a decoder by groups and codes, after code_rounds",
+                                   &UhBdnnOptions::group_rounds, 0, 100000));
   options.push_back(optional_real_option_at<UhBdnnOptions>(
       "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(

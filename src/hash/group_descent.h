@@ -1,0 +1,43 @@
+// The B step where the decoder reads bits in groups: codes by choosing the value of one group at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hash/code_groups.h"
+#include "linalg/aligned.h"
+#include "linalg/matrix.h"
+
+namespace bdnn {
+
+// Samples that are best given at a time: their q, of many columns, should stay in the cache.
+inline constexpr std::size_t kSamplesPerGroupTile = 56;
+
+// Lowers, for each of `count` samples on its own, ||x - sum of the chosen columns||^2 - 2 p^T b over the values of the
+// groups. Groups are taken in turn, each gets its best value given the others, until nothing changes or `sweeps` turns
+// are over; a value stays where no other is better.
+//
+// `local_search` rounds follow: each puts other values into a few groups, descends from there, and keeps what is
+// better. Which, is drawn once for all samples: a sample's code does not depend on those beside it.
+class GroupDescent {
+ public:
+  // `columns` is D x groups.columns(): what each value of each group stands for.
+  GroupDescent(const CodeGroups& groups, const MatrixXf& columns, int sweeps, int local_search = 0);
+
+  // q, groups.columns() x count, has columns^T x, and whatever else speaks for a value (p^T b). The codes, one after
+  // the other, are those to start from, and receive the result.
+  void run(const float* q, std::size_t count, std::uint8_t* codes) const;
+
+ private:
+  CodeGroups groups_;
+  std::size_t stride_;
+  int sweeps_;
+  std::size_t changes_;               // per round of the local search
+  std::vector<std::uint32_t> kicks_;  // the columns of the values that the rounds begin with
+  float least_gain_;                  // less than this is rounding
+  std::vector<float> norms_;          // of the columns
+  AlignedBuffer<float> pull_;         // 2 columns^T columns, zero within a group; columns stride_ apart
+};
+
+}  // namespace bdnn
