@@ -54,10 +54,12 @@ TEST(Decoder, HasZeroGradient) {
 }
 
 TEST(Decoder, ErrorIsTheReconstructionTerm) {
-  const Case made = random_case(6, 4, 300);
-  const Regression decoder = fit_decoder(made.sums, 1e-3);
-  EXPECT_NEAR(reconstruction_error(made.sums, decoder),
-              objective(made, decoder.w.cast<double>(), decoder.c.cast<double>(), 0), 1e-5);
+  for (const Eigen::Index bits : {4, 450}) {
+    const Case made = random_case(6, bits, 600);
+    const Regression decoder = fit_decoder(made.sums, 1e-3);
+    EXPECT_NEAR(reconstruction_error(made.sums, decoder),
+                objective(made, decoder.w.cast<double>(), decoder.c.cast<double>(), 0), 1e-5);
+  }
 }
 
 TEST(Decoder, BitsThatSayNothingDoNoHarm) {

@@ -263,7 +263,7 @@ TEST(UhBdnn, ADecoderThatTakesMoreBitsTogetherRebuildsBetter) {
   double last = std::numeric_limits<double>::max();
   for (const char* group : {"1", "4", "8"}) {
     TrainOptions options{.method = "uh-bdnn", .bits = 12, .profile = "recall"};
-    options.set = {{"group", group}, {"group_rounds", "5"}};
+    options.set = {{"group", group}, {"code_rounds", "8"}};
     const Model model = train(data.x, options);
     EXPECT_EQ(fmt::format("{}", model.decoder->group), group);
     const double error = error_of_refined(model, data.x);
@@ -278,7 +278,7 @@ TEST(UhBdnn, GroupsTakePartInTheAlternation) {
   for (const int threads : {1, 3}) {
     TrainOptions options{.method = "uh-bdnn", .bits = 10};
     options.threads = threads;
-    options.set = {{"group", "4"}, {"group_rounds", "2"}, {"iterations", "2"}, {"starts", "1"}};
+    options.set = {{"group", "4"}, {"code_rounds", "3"}, {"iterations", "2"}, {"starts", "1"}};
     Rounds progress;
     const Model model = train(data.x, options, progress);
     EXPECT_GE(progress.rounds.size(), 2U);

@@ -31,7 +31,9 @@ void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
   const Pull keep = [&](const float*, std::size_t first, std::size_t count, float*, float* b) {
     unpack(first, count, b);
   };
-  for (int round = 0; round < options_.code_rounds; ++round) improve_bits(set, codes, keep);
+  // A decoder by groups goes on from where a linear one has come to: its first codes then mean something bit by bit.
+  const int linear_rounds = options_.group == 1 ? options_.code_rounds : options_.code_rounds / 4;
+  for (int round = 0; round < linear_rounds; ++round) improve_bits(set, codes, keep);
   if (options_.group == 1) return;
   GroupSums sums(groups_, dimension_);
   add_sums_over(set, GroupPartialSums(groups_, dimension_), sums, threads_,
@@ -39,7 +41,7 @@ void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
                   partial.add(x, codes.bytes().data() + first * codes.stride(), count);
                 });
   fit(sums.of_features());
-  for (int round = 0; round < options_.group_rounds; ++round) improve_groups(set, codes, keep);
+  for (int round = linear_rounds; round < options_.code_rounds; ++round) improve_groups(set, codes, keep);
 }
 
 void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,

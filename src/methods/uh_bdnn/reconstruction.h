@@ -17,7 +17,6 @@ struct ReconstructionOptions {
   int local_search = 0;   // rounds after a descent
   int code_rounds = 0;    // alternations of decoder and codes alone, before there is a network
   std::size_t group = 1;  // bits that the decoder takes together
-  int group_rounds = 0;   // alternations of a decoder by groups and codes, after the code_rounds
 };
 
 class Reconstruction final : public CodeStep {

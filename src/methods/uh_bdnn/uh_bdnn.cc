@@ -7,8 +7,20 @@ namespace bdnn {
 namespace {
 
 // The bits that the decoder takes together.
-enum class Group { one, four, eight };
-std::size_t size_of(Group group) { return group == Group::one ? 1 : group == Group::four ? 4 : 8; }
+enum class Group { automatic, one, four, eight };
+
+// By itself, as many as there are samples to learn the columns of their values from, and no more columns than keep
+// the B step, which goes over the square of their number, in the cache.
+std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
+  constexpr std::size_t kSamplesPerFeature = 5;
+  constexpr std::size_t kMostColumns = 2048;
+  if (group != Group::automatic) return group == Group::one ? 1 : group == Group::four ? 4 : 8;
+  for (const std::size_t size : {8, 4}) {
+    const CodeGroups groups(bits, size);
+    if (groups.columns() <= kMostColumns && groups.features() * kSamplesPerFeature <= samples) return size;
+  }
+  return 1;
+}
 
 struct UhBdnnOptions : BinaryNetworkOptions {
   CodeStart code_start = CodeStart::outputs;
@@ -16,7 +28,6 @@ struct UhBdnnOptions : BinaryNetworkOptions {
   int local_search = 0;                 // rounds after a descent of the B step
   int code_rounds = 0;                  // alternations of decoder and codes before the first network step
   Group group = Group::one;             // bits that the decoder takes together
-  int group_rounds = 0;                 // alternations of a decoder by groups and codes, after those
   std::optional<double> decoder_decay;  // lambda1 of the decoder
 
   UhBdnnOptions() {
@@ -61,6 +72,7 @@ UhBdnnOptions recall_profile() {
   options.decoder_decay = 1e-4;
   options.code_rounds = 20;
   options.local_search = 4;
+  options.group = Group::automatic;
   options.alternation.iterations = 0;
   return options;
 }
@@ -68,19 +80,20 @@ UhBdnnOptions recall_profile() {
 Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const std::size_t dimension = task.x.dimension();
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
+  const std::size_t group = size_of(options.group, task.bits, task.x.size());
   const double decay = options.decoder_decay.value_or(default_decoder_decay(task.bits));
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
         task.bits, dimension,
         ReconstructionOptions{decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
-                              options.code_rounds, size_of(options.group), options.group_rounds},
+                              options.code_rounds, group},
         task.threads);
   };
   const TrainedBinaryNetwork trained =
       train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
   const auto kept = new_step();
   kept->restore(trained.state);
-  return {trained.network, decoder_layer(kept->decoder(), trained.scaling, size_of(options.group)), trained.outcome};
+  return {trained.network, decoder_layer(kept->decoder(), trained.scaling, group), trained.outcome};
 }
 
 }  // namespace
@@ -95,10 +108,8 @@ Method uh_bdnn_method() {
                                    &UhBdnnOptions::local_search, 0, 1000000));
   options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
                                    &UhBdnnOptions::code_rounds, 0, 100000));
-  options.push_back(
-      word_option("group", "bits that the decoder takes together", &UhBdnnOptions::group, {"1", "4", "8"}));
-  options.push_back(integer_option("group_rounds", "alternations of a decoder by groups and codes, after code_rounds",
-                                   &UhBdnnOptions::group_rounds, 0, 100000));
+  options.push_back(word_option("group", "bits that the decoder takes together; auto: as many as the samples allow",
+                                &UhBdnnOptions::group, {"auto", "1", "4", "8"}));
   options.push_back(optional_real_option_at<UhBdnnOptions>(
       "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(
