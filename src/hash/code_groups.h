@@ -15,7 +15,13 @@ namespace bdnn {
 // one fewer per group: see Decoder in bdnn/model.h).
 class CodeGroups {
  public:
-  static bool is_possible(std::size_t group) { return group == 1 || group == 4 || group == 8; }
+  // Refined codes take memory by the square of the columns: 256 MB for so many.
+  static constexpr std::size_t kMostColumns = 8192;
+
+  static bool is_possible(std::size_t bits, std::size_t group) {
+    return group == 1 ||
+           ((group == 4 || group == 8) && bits <= kMostColumns && CodeGroups(bits, group).columns() <= kMostColumns);
+  }
 
   CodeGroups(std::size_t bits, std::size_t group) : bits_(bits), group_(group) {}
 

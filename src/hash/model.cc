@@ -34,8 +34,9 @@ void validate(const Model& model) {
   validate(std::get<Network>(model.function));
   if (!model.decoder) return;
   const Decoder& decoder = *model.decoder;
-  if (!CodeGroups::is_possible(decoder.group)) {
-    misuse("the decoder takes bits in groups of {}; 1, 4 and 8 are possible", decoder.group);
+  if (!CodeGroups::is_possible(model.bits(), decoder.group)) {
+    misuse("the decoder takes {} bits in groups of {}; 1 is possible, 4 up to 2,048 bits, and 8 up to 256 bits",
+           model.bits(), decoder.group);
   }
   if (decoder.inputs != CodeGroups(model.bits(), decoder.group).features() || decoder.outputs != model.dimension() ||
       decoder.weight.size() != decoder.inputs * decoder.outputs || decoder.bias.size() != decoder.outputs) {

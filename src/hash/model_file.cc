@@ -116,8 +116,10 @@ Model parse_model(std::string_view bytes, const std::string& name) {
   if (reader.has_tensor(kDecoder + ".weight")) {
     const std::optional<std::string> group = reader.find_fact(kDecoderGroup);
     model.decoder = Decoder{read_layer(reader, kDecoder), group ? reader.number(kDecoderGroup) : 1};
-    if (!CodeGroups::is_possible(model.decoder->group))
-      reader.broken("has a decoder of groups that are not of 1, 4 or 8");
+    if (!CodeGroups::is_possible(model.bits(), model.decoder->group)) {
+      reader.broken(
+          fmt::format("has a decoder that takes {} bits in groups of {}", model.bits(), model.decoder->group));
+    }
     if (model.decoder->inputs != CodeGroups(model.bits(), model.decoder->group).features() ||
         model.decoder->outputs != model.dimension()) {
       reader.broken("has a decoder that does not fit its network");

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "expect_error.h"
+#include "hash/code_groups.h"
 #include "temporary_directory.h"
 
 namespace bdnn {
@@ -61,13 +62,20 @@ TEST(ModelFile, ADecoderKeepsItsGroups) {
   EXPECT_EQ(parse_model(serialize_model(model), "m").decoder->group, 1U);
   EXPECT_EQ(serialize_model(model).find("decoder_group"), std::string::npos);  // as before there were groups
   model.decoder = Decoder{{7, 5, std::vector<float>(35, 0.5F), std::vector<float>(5)}, 4};
-  const Model back = parse_model(serialize_model(model), "m");
+  const std::string bytes = serialize_model(model);
+  const Model back = parse_model(bytes, "m");
   EXPECT_EQ(back.decoder->group, 4U);
   EXPECT_EQ(back.decoder->weight, model.decoder->weight);
   model.decoder->group = 1;
   EXPECT_BDNN_ERROR(serialize_model(model), misuse, "the decoder does not fit: 7 inputs");
+  EXPECT_FALSE(CodeGroups::is_possible(264, 8));
+  EXPECT_TRUE(CodeGroups::is_possible(256, 8));
+  EXPECT_FALSE(CodeGroups::is_possible(2052, 4));
+  EXPECT_TRUE(CodeGroups::is_possible(2048, 4));
+  EXPECT_TRUE(CodeGroups::is_possible(1U << 20U, 1));
+  EXPECT_FALSE(CodeGroups::is_possible(std::numeric_limits<std::size_t>::max(), 4));
   model.decoder->group = 2;
-  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "in groups of 2; 1, 4 and 8 are possible");
+  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "takes 3 bits in groups of 2; 1 is possible");
 }
 
 TEST(ModelFile, EveryTruncationIsFound) {

@@ -272,6 +272,22 @@ TEST(UhBdnn, ADecoderThatTakesMoreBitsTogetherRebuildsBetter) {
   }
 }
 
+TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
+  const Labelled data = clouds(4, 1500, 300);
+  TrainOptions options{.method = "uh-bdnn", .bits = 264};
+  options.set = {{"group", "8"}};
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "cannot take 264 bits in groups of 8: 4 is possible up to");
+}
+
+TEST(UhBdnn, ByItselfADecoderTakesTogetherWhatTheSamplesAllow) {
+  for (const auto& [samples, group] : {std::pair{149U, 1U}, {150U, 4U}, {1274U, 4U}, {1275U, 8U}}) {
+    const Labelled data = clouds(4, samples);
+    TrainOptions options{.method = "uh-bdnn", .bits = 8, .profile = "recall"};
+    options.set = {{"code_rounds", "2"}};
+    EXPECT_EQ(train(data.x, options).decoder->group, group) << samples;
+  }
+}
+
 TEST(UhBdnn, GroupsTakePartInTheAlternation) {
   const Labelled data = clouds(4, 1500);
   std::vector<std::string> models;

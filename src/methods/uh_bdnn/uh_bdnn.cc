@@ -1,5 +1,6 @@
 #include "methods/uh_bdnn/uh_bdnn.h"
 
+#include "base/error.h"
 #include "methods/binary_network/binary_network.h"
 #include "methods/uh_bdnn/reconstruction.h"
 
@@ -81,6 +82,10 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const std::size_t dimension = task.x.dimension();
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
   const std::size_t group = size_of(options.group, task.bits, task.x.size());
+  if (!CodeGroups::is_possible(task.bits, group)) {
+    misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
+           group);
+  }
   const double decay = options.decoder_decay.value_or(default_decoder_decay(task.bits));
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
