@@ -45,6 +45,36 @@ class Reconstruction(CommandLine):
         self.assertLess(errors[2], errors[1])
         self.assertIn("refined, 8 rounds", self.ok("inspect", "--brief", self.path("x.codes")))
 
+    def test_a_model_file_tells_how_to_decode(self):
+        """As docs/formats.md says, without bdnn."""
+        for group in (1, 4, 8):
+            self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "13", "--data", self.path("x.npy"),
+                    "--model", self.path("m.bdnn"), "--set", f"group={group}", "--set", "code_rounds=4")
+            self.assertIn("linear" if group == 1 else f"by groups of {group} bits",
+                          self.ok("inspect", self.path("m.bdnn")))
+            self.encode("x.codes", "--codes", "refined")
+            self.encode("x.npy.codes.npy", "--codes", "refined")
+            bits = np.unpackbits(np.load(self.path("x.npy.codes.npy")), axis=1, bitorder="little")[:, :13] * 2.0 - 1
+            content = read(self.path("m.bdnn"))
+            length = int.from_bytes(content[:8], "little")
+            header = json.loads(content[8:8 + length])
+            tensors = {}
+            for name in ("decoder.weight", "decoder.bias"):
+                begin, end = header[name]["data_offsets"]
+                tensors[name] = np.frombuffer(content[8 + length + begin:8 + length + end], np.float32)
+                tensors[name] = tensors[name].reshape(header[name]["shape"])
+            self.assertEqual(int(header["__metadata__"].get("decoder_group", "1")), group)
+            features = [np.prod([bits[:, g + k] for k in range(n) if s >> k & 1], axis=0)
+                        for g in range(0, 13, group) for n in [min(group, 13 - g)] for s in range(1, 2 ** n)]
+            rebuilt = np.array(features).T @ tensors["decoder.weight"].T + tensors["decoder.bias"]
+            np.testing.assert_allclose(self.decode("x.codes"), rebuilt, rtol=1e-4, atol=1e-4)
+
+    def test_groups_are_checked(self):
+        train = ("train", "--method", "uh-bdnn", "--bits", "16", "--data", self.path("x.npy"), "--model",
+                 self.path("g.bdnn"), "--set")
+        self.fails(2, "group", *train, "group=3")
+        self.assertFalse(os.path.exists(self.path("g.bdnn")))
+
     def test_refined_codes_do_not_depend_on_threads(self):
         self.encode("a.codes", "--codes", "refined", "--threads", "1")
         self.encode("b.codes", "--codes", "refined", "--threads", "3")
