@@ -141,7 +141,7 @@ void compare(const Data& data, std::size_t bits, bool residual) {
   ours(data, "itq, asymmetric", {.method = "itq", .bits = bits}, RankBy::asymmetric, {hash});
   ours(data, "itq, reconstruction", {.method = "itq", .bits = bits}, RankBy::reconstruction, {hash, descent});
   ours(data, "uh-bdnn recall", {.method = "uh-bdnn", .bits = bits, .profile = "recall"}, RankBy::reconstruction,
-       {hash, descent, {.refined = true}, {.refined = true, .local_search = 32}});
+       {hash, descent, {.refined = true}});
   const int bytes = static_cast<int>(bits / 8);
   if (d % bytes == 0) {
     faiss::IndexPQ pq(d, bytes, 8);
