@@ -15,7 +15,8 @@ namespace bdnn {
 // one fewer per group: see Decoder in bdnn/model.h).
 class CodeGroups {
  public:
-  // Refined codes take memory by the square of the columns: 256 MB for so many.
+  // Refined codes take memory by the square of the columns, 256 MB for so many, and their training about ten times
+  // that.
   static constexpr std::size_t kMostColumns = 8192;
 
   static bool is_possible(std::size_t bits, std::size_t group) {
@@ -35,7 +36,7 @@ class CodeGroups {
   std::size_t features() const { return columns() - count(); }
 
   std::size_t value(const std::uint8_t* code, std::size_t g) const {
-    return code[g * group_ / 8] >> (g * group_ % 8) & ((1U << group_) - 1);
+    return code[g * group_ / 8] >> (g * group_ % 8) & (values(g) - 1);  // and not what a file has beyond the last bit
   }
   void set(std::uint8_t* code, std::size_t g, std::size_t value) const {
     const std::size_t shift = g * group_ % 8;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "base/random.h"
@@ -69,6 +70,13 @@ RC_GTEST_PROP(CodeGroups, ValuesAreTheBitsOfACode, ()) {
   RC_ASSERT(copy == code);
   RC_ASSERT(groups.columns() == columns);
   RC_ASSERT(groups.features() == columns - groups.count());
+}
+
+TEST(CodeGroups, BitsBeyondTheLastDoNotCount) {
+  const CodeGroups groups(9, 8);
+  const std::array<std::uint8_t, 2> code{0x12, 0xFF};
+  EXPECT_EQ(groups.value(code.data(), 0), 0x12U);
+  EXPECT_EQ(groups.value(code.data(), 1), 1U);
 }
 
 TEST(CodeGroups, ColumnsAreWhatTheFeaturesOfAValueAddUpTo) {

@@ -66,7 +66,9 @@ std::vector<ScoreTables> CodeScores::tables(const Vectors& queries, std::size_t 
   std::vector<ScoreTables> tables(count);
   const std::size_t size = (bits_ + 7) / 8 * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
-    if (!std::isfinite(constants[i])) failure("query {} is so large that its distances overflow", first + i);
+    const bool finite =
+        std::all_of(&t[i * columns], &t[i * columns] + columns, [](float v) { return std::isfinite(v); });
+    if (!finite || !std::isfinite(constants[i])) failure("query {} is so large that its distances overflow", first + i);
     tables[i].constant = constants[i];
     tables[i].width = width();
     tables[i].values.assign(size, 0);
@@ -95,8 +97,15 @@ void CodeScores::norms(const std::uint8_t* codes, std::size_t count, Scratch& sc
   }
   if (view_->grouped()) {
     view_->group_norms(codes, count, scratch.y, norms);
-    return;
+  } else {
+    gram_norms(codes, count, scratch, norms);
   }
+  if (!std::all_of(norms, norms + count, [](double norm) { return std::isfinite(norm); })) {
+    failure("the vectors that the model's decoder rebuilds are so large that their distances overflow");
+  }
+}
+
+void CodeScores::gram_norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const {
   scratch.b.resize(bits_ * count);
   scratch.y.resize(bits_ * count);
   unpack_codes(codes, bits_, count, scratch.b.data());

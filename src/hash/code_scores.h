@@ -57,6 +57,8 @@ class CodeScores {
   void norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const;
 
  private:
+  void gram_norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const;
+
   std::size_t bits_;
   std::size_t dimension_;
   std::optional<Encoder> encoder_;           // of h

@@ -1,6 +1,7 @@
 #include "hash/group_descent.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -22,7 +23,7 @@ struct GroupProblem {
   int sweeps;
   std::span<const std::uint32_t> kicks;
   std::size_t changes;
-  float least_gain;
+  const float* least_gains;
 };
 
 inline constexpr std::size_t kGroupLanes = 16;  // of the widest vector, and the values of the smallest group
@@ -48,17 +49,18 @@ struct State {
   std::uint32_t* HWY_RESTRICT chosen;  // the column of each group's value
 };
 
-// The first of the largest.
+// The first of the largest; 0 where none is, among what is not a number.
 std::size_t largest(const float* HWY_RESTRICT r, std::size_t size) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   auto most = hn::Load(d, r);
   for (std::size_t i = lanes; i < size; i += lanes) most = hn::Max(most, hn::Load(d, r + i));
   const auto value = hn::MaxOfLanes(d, most);
-  for (std::size_t i = 0;; i += lanes) {
+  for (std::size_t i = 0; i < size; i += lanes) {
     const auto found = hn::FindFirstTrue(d, hn::Eq(hn::Load(d, r + i), value));
     if (found >= 0) return i + static_cast<std::size_t>(found);
   }
+  return 0;
 }
 
 // Returns by how much the value falls.
@@ -87,7 +89,7 @@ float descend(const GroupProblem& problem, std::size_t from, const State& at) {
     const std::size_t padded = std::max(problem.groups.values(g), kGroupLanes);
     const std::size_t best = first + largest(at.r + first, padded);
     ++settled;
-    if (at.r[best] - at.r[at.chosen[g]] > problem.least_gain) {
+    if (at.r[best] - at.r[at.chosen[g]] > problem.least_gains[g]) {
       gain += choose(problem, g, static_cast<std::uint32_t>(best), at);
       settled = 1;
     }
@@ -110,7 +112,7 @@ void kick(const GroupProblem& problem, const std::uint32_t* columns, const State
     gain += choose(problem, last, columns[i], trial);
   }
   gain += descend(problem, last + 1, trial);  // the others first: what was changed would often change back
-  if (gain > problem.least_gain) copy(trial, at, problem);
+  if (gain > problem.least_gains[problem.groups.count()]) copy(trial, at, problem);
 }
 
 void descend_from(const GroupProblem& problem, const float* q, std::size_t count, std::uint8_t* codes) {
@@ -122,7 +124,7 @@ void descend_from(const GroupProblem& problem, const float* q, std::size_t count
   const State trial{floats.data() + problem.stride, chosen.data() + groups.count()};
   for (std::size_t i = 0; i < count; ++i, q += columns, codes += (groups.bits() + 7) / 8) {
     for (std::size_t k = 0; k < columns; ++k) at.r[k] = 2 * q[k] - problem.norms[k];
-    std::fill(at.r + columns, at.r + problem.stride, std::numeric_limits<float>::lowest());
+    std::fill(at.r + columns, at.r + problem.stride, -std::numeric_limits<float>::infinity());  // never better
     for (std::size_t g = 0; g < groups.count(); ++g) {
       at.chosen[g] = static_cast<std::uint32_t>(groups.first_column(g) + groups.value(codes, g));
       const float* HWY_RESTRICT pull = problem.pull + at.chosen[g] * problem.stride;
@@ -167,7 +169,13 @@ GroupDescent::GroupDescent(const CodeGroups& groups, const MatrixXf& columns, in
       if (i < size) pull_.data()[i * stride_ + j] = pull_.data()[j * stride_ + i];
     }
   }
-  least_gain_ = 1e-6F * *std::max_element(norms_.begin(), norms_.end());
+  const float largest = *std::max_element(norms_.begin(), norms_.end());
+  for (std::size_t g = 0; g < groups.count(); ++g) {
+    const auto first = norms_.begin() + static_cast<std::ptrdiff_t>(groups.first_column(g));
+    const float own = *std::max_element(first, first + static_cast<std::ptrdiff_t>(groups.values(g)));
+    least_gains_.push_back(1e-6F * std::sqrt(own) * std::sqrt(largest));  // as large as the pull between them
+  }
+  least_gains_.push_back(1e-6F * largest);
   std::vector<std::size_t> order(groups.count());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Random random(groups.bits());
@@ -182,7 +190,8 @@ GroupDescent::GroupDescent(const CodeGroups& groups, const MatrixXf& columns, in
 }
 
 void GroupDescent::run(const float* q, std::size_t count, std::uint8_t* codes) const {
-  const GroupProblem problem{groups_, pull_.data(), norms_.data(), stride_, sweeps_, kicks_, changes_, least_gain_};
+  const GroupProblem problem{groups_, pull_.data(), norms_.data(), stride_,
+                             sweeps_, kicks_,       changes_,      least_gains_.data()};
   HWY_DYNAMIC_DISPATCH(descend_from)(problem, q, count, codes);
 }
 

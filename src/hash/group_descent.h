@@ -16,9 +16,9 @@ inline constexpr std::size_t kSamplesPerGroupTile = 56;
 
 // Lowers, for each of `count` samples on its own, ||x - sum of the chosen columns||^2 - 2 p^T b over the values of the
 // groups. Groups are taken in turn, each gets its best value given the others, until nothing changes or `sweeps` turns
-// are over; a value stays where no other is better.
+// are over; a value stays where no other is better, beyond rounding. Numbers that are not finite leave a code as it is.
 //
-// `local_search` rounds follow: each puts other values into a few groups, descends from there, and keeps what is
+// `local_search` rounds follow: each puts random values into a few groups, descends from there, and keeps what is
 // better. Which, is drawn once for all samples: a sample's code does not depend on those beside it.
 class GroupDescent {
  public:
@@ -35,7 +35,7 @@ class GroupDescent {
   int sweeps_;
   std::size_t changes_;               // per round of the local search
   std::vector<std::uint32_t> kicks_;  // the columns of the values that the rounds begin with
-  float least_gain_;                  // less than this is rounding
+  std::vector<float> least_gains_;    // less is rounding: of a change in each group, and of a whole code
   std::vector<float> norms_;          // of the columns
   AlignedBuffer<float> pull_;         // 2 columns^T columns, zero within a group; columns stride_ apart
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "base/random.h"
@@ -90,8 +91,38 @@ TEST_P(GroupDescentTest, NeverMakesACodeWorseAndEndsWhereNoOtherValueHelps) {
   }));
 }
 
+TEST_P(GroupDescentTest, NumbersThatAreNotFiniteLeaveACodeAsItIs) {
+  for (const std::size_t bits : {8, 13, 21}) {
+    for (const std::size_t group : {4, 8}) {
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity()}) {
+        Problem problem = random_problem(bits, group, 5, 3, 1);
+        problem.q.setConstant(bad);
+        EXPECT_EQ(descend(problem, 3), problem.codes);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, GroupDescentTest, ::testing::ValuesIn(simd_targets()),
                          [](const auto& target) { return target.param; });
+
+// A group whose columns are small beside those of another is chosen as well.
+TEST(GroupDescent, SmallColumnsAreNotTakenForRounding) {
+  Problem problem = random_problem(16, 8, 12, 30, 3);
+  const MatrixXf x = problem.q.topRows(12);
+  problem.columns.leftCols(256) *= 1000;
+  problem.columns.rightCols(256) *= 0.3F;
+  problem.q = problem.columns.transpose() * x;
+  const std::vector<std::uint8_t> codes = descend(problem);
+  for (std::size_t i = 0; i < 30; ++i) {
+    const double reached = value(problem, i, codes.data() + 2 * i);
+    for (unsigned v = 0; v < 256; ++v) {
+      const std::array other{codes[2 * i], static_cast<std::uint8_t>(v)};
+      ASSERT_LE(reached, value(problem, i, other.data()) + 0.5);
+    }
+  }
+}
 
 TEST(GroupDescent, ASampleDoesNotDependOnThoseBesideIt) {
   const Problem problem = random_problem(28, 8, 30, 37, 7);

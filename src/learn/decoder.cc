@@ -149,9 +149,10 @@ Regression fit_decoder(const DecoderSums& sums, double lambda1) {
   // Bits that are constant or equal would leave it singular without a weight decay.
   covariance.diagonal().array() += std::max(lambda1, 1e-6);
   const MatrixXd cross = sums.bx / m - mean_b * mean_x.transpose();
-  const MatrixXd w = (covariance.rows() < kLarge ? MatrixXd(covariance.ldlt().solve(cross))
-                                                 : solve_positive_definite(std::move(covariance), cross))
-                         .transpose();
+  std::optional<MatrixXd> solved;
+  if (covariance.rows() >= kLarge) solved = solve_positive_definite(covariance, cross);
+  if (!solved) solved = covariance.ldlt().solve(cross);
+  const MatrixXd w = solved->transpose();
   Regression decoder;
   decoder.w = w.cast<float>();
   decoder.c = (mean_x - decoder.w.cast<double>() * mean_b).cast<float>();

@@ -98,13 +98,13 @@ MatrixXd closest_rotation(MatrixXd c) {
   return u * vt;
 }
 
-MatrixXd solve_positive_definite(MatrixXd a, MatrixXd b) {
+std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
   const SingleThreadedBlas single;
   const int n = static_cast<int>(a.rows());
   const int columns = static_cast<int>(b.cols());
   int info = 0;
   dposv_("L", &n, &columns, a.data(), &n, b.data(), &n, &info);
-  if (info != 0) failure("LAPACK found a {} x {} matrix not to be positive definite (dposv: {})", n, n, info);
+  if (info != 0) return std::nullopt;
   return b;
 }
 

@@ -1,6 +1,7 @@
 // Decompositions of small dense matrices, by LAPACK.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "linalg/matrix.h"
@@ -18,8 +19,9 @@ Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k);
 // The orthogonal matrix Q that maximises trace(Q^T C), which is the closest one to C: U V^T where C = U S V^T.
 MatrixXd closest_rotation(MatrixXd c);
 
-// X of A X = B, A being symmetric and positive definite; only its lower triangle is read.
-MatrixXd solve_positive_definite(MatrixXd a, MatrixXd b);
+// X of A X = B, A being symmetric and positive definite; only its lower triangle is read. Nothing where A is not, as
+// far as rounding lets it be seen.
+std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);
 
 // The orthogonal factor of a Gaussian matrix: uniform over all rotations (and reflections).
 class Random;

@@ -35,12 +35,15 @@ bool fetch(const Index& index, std::uint64_t id, std::uint8_t* code) {
 struct CodeRanking::State {
   CodeScores scores;
   std::variant<Codes, Index> codes;
-  std::vector<ScoreTables> tables;
+  Vectors queries;
 
-  State(const Model& model, RankBy by, std::variant<Codes, Index> of, const Vectors& queries)
-      : scores(model, by), codes(std::move(of)), tables(scores.tables(queries, 0)) {
+  State(const Model& model, RankBy by, std::variant<Codes, Index> of, const Vectors& vectors)
+      : scores(model, by), codes(std::move(of)), queries(vectors) {
     const std::size_t bits = std::visit([](const auto& source) { return source.bits(); }, codes);
     if (bits != model.bits()) misuse("the codes have {} bits, the model's have {}", bits, model.bits());
+    if (queries.dimension() != model.dimension()) {
+      misuse("the queries have dimension {}, the model expects {}", queries.dimension(), model.dimension());
+    }
   }
 };
 
@@ -53,8 +56,8 @@ CodeRanking::CodeRanking(const Model& model, RankBy by, const Index& index, cons
 CodeRanking::~CodeRanking() = default;
 
 void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
-  if (query >= state_->tables.size())
-    misuse("query {} is to be ranked, but there are {}", query, state_->tables.size());
+  const Vectors& queries = state_->queries;
+  if (query >= queries.size()) misuse("query {} is to be ranked, but there are {}", query, queries.size());
   // Norms of many codes at a time are one product.
   const std::size_t bytes = (state_->scores.bits() + 7) / 8;
   std::vector<std::uint8_t> codes(shortlist.size() * bytes);
@@ -66,7 +69,8 @@ void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist,
   }
   CodeScores::Scratch scratch;
   state_->scores.norms(codes.data(), shortlist.size(), scratch, scores);
-  const ScoreTables& tables = state_->tables[query];
+  // Made here, not of all queries before: those of one take up to 16 KB.
+  const ScoreTables tables = state_->scores.tables(queries.slice(query, 1), query).front();
   for (std::size_t i = 0; i < shortlist.size(); ++i) scores[i] = tables.linear(codes.data() + i * bytes) + scores[i];
 }
 

@@ -169,8 +169,9 @@ class QueryScan {
     for (std::size_t sum = 0; sum < 255; ++sum) {
       within += counts[sum];
       if (within < k_) continue;
-      // Each table was rounded down by less than a unit.
-      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + database_.slack);
+      // Each table was rounded down by less than a unit, and the lower byte of the norm has no table.
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + 255 * database_.step +
+                 database_.slack);
       return;
     }
   }

@@ -60,9 +60,11 @@ struct Case {
 
 Case random_case(std::uint64_t seed) {
   Random random(seed);
-  const std::size_t bits = random.below(3) == 0 ? 8 * (1 + random.below(32)) : 1 + random.below(140);
+  const bool many = random.below(40) == 0;
+  const std::size_t most = many && random.below(2) == 0 ? 24 : 140;  // in many short codes bounds are tightest
+  const std::size_t bits = random.below(3) == 0 ? 8 * (1 + random.below(most < 140 ? 3 : 32)) : 1 + random.below(most);
   const std::size_t dimension = 1 + random.below(40);
-  const std::size_t count = random.below(50) == 0 ? 33000 + random.below(8000) : random.below(400);
+  const std::size_t count = many ? 33000 + random.below(8000) : random.below(400);
   Case c;
   c.model.function = Network{{random_layer(dimension, bits, random)}};
   const std::size_t group = random.below(2) == 0 ? 1 : bits > 80 || random.below(2) == 0 ? 4 : 8;
@@ -168,6 +170,53 @@ TEST(CodeScan, AScoreIsTheDistanceToTheRebuiltVector) {
         ASSERT_NEAR(score, expected, 2e-4 * (1 + expected)) << "case " << seed;
       }
     }
+  }
+}
+
+// Short codes sum up few tables, so that nothing that a bound leaves out is hidden by what was rounded.
+TEST(CodeScan, BoundsFromASampleHoldForShortCodes) {
+  RankedResults found;
+  RankedResults ranked;
+  for (const std::size_t group : {1, 4, 8}) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      Random random(seed);
+      Case c;
+      c.model.function = Network{{random_layer(8, 8, random)}};
+      c.model.decoder = Decoder{random_layer(CodeGroups(8, group).features(), 8, random), group};
+      c.codes = random_codes(8, 34000, random);
+      c.queries = random_vectors(8, 8, random);
+      const std::size_t k = 1 + 9 * (seed % 2);
+      CodeScan(c.model, RankBy::reconstruction, c.codes).search(c.queries, k, found, 1);
+      std::vector<Neighbour> all(c.codes.size());
+      for (std::size_t i = 0; i < all.size(); ++i) all[i].id = i;
+      Results everything;
+      for (std::size_t q = 0; q < 8; ++q) everything.append(all);
+      rerank(everything, CodeRanking(c.model, RankBy::reconstruction, c.codes, c.queries), k, 1, ranked);
+      for (std::size_t q = 0; q < 8; ++q) {
+        ASSERT_TRUE(std::equal(found[q].begin(), found[q].end(), ranked[q].begin(), ranked[q].end(),
+                               [](const Ranked& a, const Ranked& b) { return a.id == b.id && a.score == b.score; }))
+            << group << ", " << seed;
+      }
+    }
+  }
+}
+
+TEST(CodeScan, DistancesThatOverflowAreRefused) {
+  for (const std::size_t group : {1, 4, 8}) {
+    Random random(2);
+    Case c;
+    c.model.function = Network{{random_layer(5, 8, random)}};
+    c.model.decoder = Decoder{random_layer(CodeGroups(8, group).features(), 5, random), group};
+    c.codes = random_codes(8, 100, random);
+    RankedResults results;
+    const Vectors large(5, 1, std::vector<float>(5, 1e30F));
+    for (float& weight : c.model.decoder->weight) weight = 1e10F;
+    EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes).search(large, 1, results), failure,
+                      "so large that its distances overflow");
+    for (float& weight : c.model.decoder->weight) weight = 3e38F;
+    EXPECT_BDNN_ERROR(CodeScan(c.model, RankBy::reconstruction, c.codes), failure, "distances overflow");
+    const Codes codes = encode(c.model, random_vectors(5, 50, random), {.refined = true});  // comes to an end
+    EXPECT_EQ(codes.size(), 50U);
   }
 }
 

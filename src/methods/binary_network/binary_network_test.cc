@@ -277,6 +277,9 @@ TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
   TrainOptions options{.method = "uh-bdnn", .bits = 264};
   options.set = {{"group", "8"}};
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "cannot take 264 bits in groups of 8: 4 is possible up to");
+  options.bits = 16;
+  options.profile = "paper";
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8 take code_start=outputs");
 }
 
 TEST(UhBdnn, ByItselfADecoderTakesTogetherWhatTheSamplesAllow) {

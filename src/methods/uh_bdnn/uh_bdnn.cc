@@ -82,6 +82,9 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const std::size_t dimension = task.x.dimension();
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
   const std::size_t group = size_of(options.group, task.bits, task.x.size());
+  if (group > 1 && options.code_start == CodeStart::zero) {
+    misuse("code_start=zero goes bit by bit; with group={} take code_start=outputs", group);
+  }
   if (!CodeGroups::is_possible(task.bits, group)) {
     misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
            group);
