@@ -96,7 +96,7 @@ void CodeScores::norms(const std::uint8_t* codes, std::size_t count, Scratch& sc
     return;
   }
   if (view_->grouped()) {
-    view_->group_norms(codes, count, scratch.y, norms);
+    view_->group_norms(codes, count, norms);
   } else {
     gram_norms(codes, count, scratch, norms);
   }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "base/error.h"
 #include "codes/hamming.h"
+#include "hash/column_sums.h"
 #include "hash/encoder.h"
 #include "linalg/activation.h"
 
@@ -63,20 +63,13 @@ void DecoderView::add_columns(const std::uint8_t* code, float* x) const {
   }
 }
 
-void DecoderView::group_norms(const std::uint8_t* codes, std::size_t count, std::vector<float>& room,
-                              double* norms) const {
-  constexpr std::size_t kChains = 8;  // that the processor can work on side by side
-  const std::size_t dimension = c_.size();
+void DecoderView::group_norms(const std::uint8_t* codes, std::size_t count, double* norms) const {
+  std::vector<const float*> chosen(groups_.count());
   for (std::size_t i = 0; i < count; ++i, codes += (groups_.bits() + 7) / 8) {
-    room.assign((dimension + kChains - 1) / kChains * kChains, 0.0F);
-    add_columns(codes, room.data());
-    std::array<double, kChains> sums{};
-    for (std::size_t k = 0; k < room.size(); k += kChains) {
-      for (std::size_t j = 0; j < kChains; ++j) {
-        sums[j] += static_cast<double>(room[k + j]) * static_cast<double>(room[k + j]);
-      }
+    for (std::size_t g = 0; g < chosen.size(); ++g) {
+      chosen[g] = w_.data() + (groups_.first_column(g) + groups_.value(codes, g)) * c_.size();
     }
-    norms[i] = std::accumulate(sums.begin(), sums.end(), 0.0);
+    norms[i] = norm_of_sum(chosen.data(), chosen.size(), c_.size());
   }
 }
 

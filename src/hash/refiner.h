@@ -29,9 +29,8 @@ class DecoderView {
   // x is D x count, q is columns().cols() x count; `centred` is room for x - c.
   void project(const float* x, std::size_t count, std::vector<float>& centred, float* q) const;
 
-  // ||sum of the columns of the groups' values||^2 of codes that stand one after the other; `room` for one vector.
-  // Each is the same chain of sums on every machine, alone and among others.
-  void group_norms(const std::uint8_t* codes, std::size_t count, std::vector<float>& room, double* norms) const;
+  // ||sum of the columns of the groups' values||^2 of codes that stand one after the other.
+  void group_norms(const std::uint8_t* codes, std::size_t count, double* norms) const;
 
   // The vectors that codes stand for, D x count.
   void rebuild(const std::uint8_t* codes, std::size_t count, std::vector<float>& b, float* x) const;
