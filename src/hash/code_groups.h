@@ -49,35 +49,36 @@ class CodeGroups {
   std::size_t group_;
 };
 
-// A Walsh transform: from f[s], a factor for each subset s of a group's bits, to the sums that the group's values v
-// have, f[v] = sum over s of f[s] prod of b_k(v) for k in s. `size` is 2^n, entries are `stride` apart.
-template <class T>
-void sums_of_values(T* f, std::size_t size, std::size_t stride = 1) {
+// The way of both transforms below: change(clear, set) for each two entries, of 2^n = `size` that are `stride` apart,
+// whose numbers differ in one bit; bit after bit.
+template <class T, class Change>
+void change_pairs(T* f, std::size_t size, std::size_t stride, const Change& change) {
   for (std::size_t bit = 1; bit < size; bit *= 2) {
     for (std::size_t i = 0; i < size; ++i) {
-      if ((i & bit) != 0) continue;
-      T& clear = f[i * stride];
-      T& set = f[(i | bit) * stride];
-      const T sum = clear + set;
-      clear -= set;
-      set = sum;
+      if ((i & bit) == 0) change(f[i * stride], f[(i | bit) * stride]);
     }
   }
+}
+
+// A Walsh transform: from f[s], a factor for each subset s of a group's bits, to the sums that the group's values v
+// have, f[v] = sum over s of f[s] prod of b_k(v) for k in s.
+template <class T>
+void sums_of_values(T* f, std::size_t size, std::size_t stride = 1) {
+  change_pairs(f, size, stride, [](T& clear, T& set) {
+    const T sum = clear + set;
+    clear -= set;
+    set = sum;
+  });
 }
 
 // The transpose of the same: from numbers that values v have to f[s] = sum over v of f[v] prod of b_k(v) for k in s.
 template <class T>
 void sums_of_subsets(T* f, std::size_t size, std::size_t stride = 1) {
-  for (std::size_t bit = 1; bit < size; bit *= 2) {
-    for (std::size_t i = 0; i < size; ++i) {
-      if ((i & bit) != 0) continue;
-      T& clear = f[i * stride];
-      T& set = f[(i | bit) * stride];
-      const T sum = clear + set;
-      set -= clear;
-      clear = sum;
-    }
-  }
+  change_pairs(f, size, stride, [](T& clear, T& set) {
+    const T sum = clear + set;
+    set -= clear;
+    clear = sum;
+  });
 }
 
 // Adds p^T b for the bits b of each value of each group: p is bits x count, q columns x count.
