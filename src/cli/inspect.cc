@@ -25,7 +25,7 @@ bool is_model_file(const std::string& path) {
   return path.ends_with(".bdnn") || looks_like_model(head);
 }
 
-std::string decoder_of(const Model& model) {
+std::string kind_of_decoder(const Model& model) {
   if (!model.decoder) return "none";
   return model.decoder->group == 1 ? "linear" : fmt::format("by groups of {} bits", model.decoder->group);
 }
@@ -47,7 +47,7 @@ ordered_json inspect_model(const std::string& path) {
           {"seed", model.record.seed},
           {"options", model.record.options},
           {"outcome", model.record.outcome},
-          {"decoder", decoder_of(model)},
+          {"decoder", kind_of_decoder(model)},
           {"program", model.record.program},
           {"fingerprint", fingerprint(model)}};
 }

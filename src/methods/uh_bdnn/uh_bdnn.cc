@@ -14,11 +14,11 @@ enum class Group { automatic, one, four, eight };
 // the B step, which goes over the square of their number, in the cache.
 std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
   constexpr std::size_t kSamplesPerFeature = 5;
-  constexpr std::size_t kMostColumns = 2048;
+  constexpr std::size_t kColumnsInCache = 2048;
   if (group != Group::automatic) return group == Group::one ? 1 : group == Group::four ? 4 : 8;
   for (const std::size_t size : {8, 4}) {
     const CodeGroups groups(bits, size);
-    if (groups.columns() <= kMostColumns && groups.features() * kSamplesPerFeature <= samples) return size;
+    if (groups.columns() <= kColumnsInCache && groups.features() * kSamplesPerFeature <= samples) return size;
   }
   return 1;
 }
