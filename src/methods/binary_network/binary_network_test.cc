@@ -79,10 +79,8 @@ TEST_P(BinaryNetwork, ReportsEveryRoundAndKeepsTheBest) {
       << model.record.outcome;
 }
 
-TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
-  const Labelled data = clouds(4, 900);
+void expect_the_same_model_resumed_from_any_round(const Labelled& data, TrainOptions options) {
   const TemporaryDirectory directory;
-  TrainOptions options = options_for(GetParam(), data);
   const std::string expected = serialize_model(train(data.x, options));
 
   // Cut off after each round, as a kill would do once the checkpoint stands.
@@ -109,6 +107,19 @@ TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
     EXPECT_EQ(rest.rounds.size(), 4U) << "rounds before the interruption come again";
     options.threads = 1;
   }
+}
+
+TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
+  const Labelled data = clouds(4, 900);
+  expect_the_same_model_resumed_from_any_round(data, options_for(GetParam(), data));
+}
+
+TEST(UhBdnn, ResumedWithGroupsItEndsWithTheSameModel) {
+  const Labelled data = clouds(4, 900);
+  TrainOptions options = options_for("uh-bdnn", data);
+  options.set["group"] = "4";
+  options.set["code_rounds"] = "4";
+  expect_the_same_model_resumed_from_any_round(data, options);
 }
 
 TEST_P(BinaryNetwork, StartsFromARegressionWhereToldTo) {
