@@ -110,7 +110,7 @@ void ours(const Data& data, const std::string& name, const TrainOptions& options
       measure(data, line,
               [&](std::size_t q, std::size_t rank) { return static_cast<std::int32_t>(found[q][rank].id); });
     } else {
-      const CodeScan scan(model, by, codes);
+      const ScoreScan scan(model, by, codes);
       RankedResults found;
       for (int repeat = 0; repeat < 3; ++repeat) {
         line.search = std::min(line.search, seconds_of([&] { scan.search(data.queries, kReturned, found, 1); }));

@@ -3,7 +3,7 @@
 #include "base/checksum.h"
 #include "bdnn/error.h"
 #include "fuzz.h"
-#include "hash/model_file.h"
+#include "model/model_file.h"
 
 namespace {
 

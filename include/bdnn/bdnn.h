@@ -8,13 +8,15 @@
 #pragma once
 
 #include "bdnn/codes.h"
+#include "bdnn/encode.h"
 #include "bdnn/error.h"
 #include "bdnn/index.h"
 #include "bdnn/methods.h"
 #include "bdnn/model.h"
 #include "bdnn/progress.h"
-#include "bdnn/reconstruction.h"
+#include "bdnn/rank_by.h"
 #include "bdnn/rerank.h"
+#include "bdnn/scores.h"
 #include "bdnn/search.h"
 #include "bdnn/vectors.h"
 #include "bdnn/version.h"

@@ -1,16 +1,13 @@
 // What training leaves behind: a hash function, with a record of how it came about.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "bdnn/codes.h"
-#include "bdnn/progress.h"
-#include "bdnn/vectors.h"
 
 namespace bdnn {
 
@@ -70,43 +67,5 @@ Model load_model(const std::string& path);
 
 // The checksum of the model file: equal for equal models. It stands in the codes that the model made.
 std::string fingerprint(const Model& model);
-
-// Which codes a model gives.
-struct EncodeOptions {
-  // false: the signs of the hash function, for Hamming distance. true: the codes, near those, from which the decoder
-  // rebuilds the vectors best, for search by reconstruction (bdnn/reconstruction.h).
-  bool refined = false;
-  int local_search = 8;  // of refined codes: rounds of search beyond the nearest minimum; more take longer
-  int threads = 0;       // 0: one per core
-};
-
-// The codes of all vectors. A vector that is not finite raises Error with its number, and so does a model without a
-// decoder where refined codes are asked for.
-Codes encode(const Model& model, const Vectors& vectors, const EncodeOptions& options);
-Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
-
-// The outputs of the hash function before the sign: vectors of bits() floats.
-Vectors outputs(const Model& model, const Vectors& vectors, int threads = 0);
-
-// The vectors that the model's decoder rebuilds from codes: dimension() floats each. A model without a decoder, or
-// codes of another model, raise Error.
-Vectors reconstruct(const Model& model, const Codes& codes, int threads = 0);
-
-// encode() from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not
-// grow with the files. Returns the number of vectors.
-std::size_t encode_file(const Model& model, const std::string& vectors, const std::string& codes,
-                        const EncodeOptions& options, Progress& progress);
-
-// How far rebuilt vectors are from the originals: means over all vectors.
-struct ReconstructionError {
-  std::size_t count = 0;
-  double error = 0;     // ||x - rebuilt x||^2
-  double variance = 0;  // ||x - mean x||^2: what one code for all would leave
-};
-
-// reconstruct() from file to file, in memory that does not grow with the files. Beside the originals, if they are
-// named, the error is measured; else it is 0. Either `rebuilt` or `originals` may be "".
-ReconstructionError reconstruct_file(const Model& model, const std::string& codes, const std::string& rebuilt,
-                                     const std::string& originals, int threads, Progress& progress);
 
 }  // namespace bdnn

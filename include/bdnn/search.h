@@ -27,7 +27,7 @@ enum class Plan : std::uint8_t {
   bucket,  // for 16 bits and fewer: a table of all codes, walked by growing distance from the query
 };
 std::string_view name_of(Plan plan);
-Plan plan_by_name(const std::string& name);  // a name that is none raises Error with the names that there are
+Plan plan_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
 struct SearchOptions {
   std::size_t k = 10;                      // the k nearest ...

@@ -10,7 +10,7 @@
 #include "data/format.h"
 #include "data/summary.h"
 #include "evaluate/diagnostics.h"
-#include "hash/model_file.h"
+#include "model/model_file.h"
 
 namespace bdnn::cli {
 namespace {

@@ -178,7 +178,7 @@ Vectors query_vectors(const Arguments& arguments, std::size_t count) {
 // All codes, by their scores.
 void scan_codes(const Arguments& arguments, const Model& model, const Codes& database, const Vectors& queries,
                 Answer& answer) {
-  const CodeScan scan(model, arguments.rank, database, arguments.options.threads);
+  const ScoreScan scan(model, arguments.rank, database, arguments.options.threads);
   const Stopwatch watch;
   scan.search(queries, arguments.options.k, answer.ranked, arguments.options.threads);
   answer.seconds = watch.seconds();

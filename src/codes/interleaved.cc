@@ -8,9 +8,9 @@ namespace {
 
 // Where lane `lane` of code `i` stands.
 std::size_t lane_offset(const CodeLayout& layout, std::size_t i, std::size_t lane) {
-  const std::size_t group = i / layout.codes_per_group();
-  const std::size_t place = i % layout.codes_per_group();
-  return (group * layout.lanes + lane) * kLine + place * layout.lane_bytes;
+  const std::size_t strip = i / layout.codes_per_strip();
+  const std::size_t place = i % layout.codes_per_strip();
+  return (strip * layout.lanes + lane) * kLine + place * layout.lane_bytes;
 }
 
 // Lane by lane, with a copy of constant size but for the last lane of a code.

@@ -1,9 +1,9 @@
 // Codes as a scan reads them.
 //
-// A code is cut into lanes of 1, 2, 4 or 8 bytes. Codes stand in groups of one cache line's worth of lanes: first lane
-// 0 of every code of the group, then lane 1 of every code, ... so that one vector holds the same lane of many codes and
+// A code is cut into lanes of 1, 2, 4 or 8 bytes. Codes stand in strips of one cache line's worth of lanes: first lane
+// 0 of every code of the strip, then lane 1 of every code, ... so that one vector holds the same lane of many codes and
 // no distance needs a sum across a vector. Codes of one lane (8, 16, 32 or 64 bits) stand as they do in a .codes file.
-// Four groups are a tile, the unit that a scan compares with its threshold; a last tile is filled up with zeros.
+// Four strips are a tile, the unit that a scan compares with its threshold; a last tile is filled up with zeros.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace bdnn {
 
 inline constexpr std::size_t kLine = 64;          // bytes; a cache line, and the longest vector
-inline constexpr std::size_t kGroupsPerTile = 4;  // one comparison with the threshold per so many groups
+inline constexpr std::size_t kStripsPerTile = 4;  // one comparison with the threshold per so many strips
 
 struct CodeLayout {
   std::size_t bits = 0;
@@ -23,9 +23,9 @@ struct CodeLayout {
   explicit CodeLayout(std::size_t code_bits);
 
   std::size_t bytes_per_code() const { return (bits + 7) / 8; }
-  std::size_t codes_per_group() const { return kLine / lane_bytes; }
-  std::size_t codes_per_tile() const { return kGroupsPerTile * codes_per_group(); }
-  std::size_t bytes_per_tile() const { return kGroupsPerTile * kLine * lanes; }
+  std::size_t codes_per_strip() const { return kLine / lane_bytes; }
+  std::size_t codes_per_tile() const { return kStripsPerTile * codes_per_strip(); }
+  std::size_t bytes_per_tile() const { return kStripsPerTile * kLine * lanes; }
   std::size_t tiles(std::size_t count) const { return (count + codes_per_tile() - 1) / codes_per_tile(); }
   std::size_t bytes(std::size_t count) const { return tiles(count) * bytes_per_tile(); }
 

@@ -15,16 +15,16 @@ struct Stretch {
   double slope = 1;
 };
 
-Stretch stretch_of(const TieGroup& group, std::size_t before, std::size_t relevant_before, Ties ties,
+Stretch stretch_of(const TieLevel& level, std::size_t before, std::size_t relevant_before, Ties ties,
                    std::size_t cutoff) {
-  Stretch stretch{before, relevant_before, group.relevant};
-  if (ties == Ties::worst) stretch.before += group.size - group.relevant;
+  Stretch stretch{before, relevant_before, level.relevant};
+  if (ties == Ties::worst) stretch.before += level.size - level.relevant;
   if (ties == Ties::expected) {
-    stretch.length = group.size;
-    stretch.chance = static_cast<double>(group.relevant) / static_cast<double>(group.size);
-    // A group of one has no second rank for its slope to matter.
+    stretch.length = level.size;
+    stretch.chance = static_cast<double>(level.relevant) / static_cast<double>(level.size);
+    // A level of one has no second rank for its slope to matter.
     stretch.slope =
-        group.size > 1 ? static_cast<double>(group.relevant - 1) / static_cast<double>(group.size - 1) : 0.0;
+        level.size > 1 ? static_cast<double>(level.relevant - 1) / static_cast<double>(level.size - 1) : 0.0;
   }
   stretch.length = stretch.before < cutoff ? std::min(stretch.length, cutoff - stretch.before) : 0;
   return stretch;
@@ -79,19 +79,19 @@ AveragePrecision average_precision(const TieRanking& ranking, Ties ties, std::si
   if (ranking.relevant == 0) return sum;
   std::size_t before = 0;
   std::size_t relevant_before = 0;
-  for (const TieGroup& group : ranking.groups) {
+  for (const TieLevel& level : ranking.levels) {
     if (before >= cutoff || relevant_before == ranking.relevant) break;
     if (ties == Ties::order) {
-      for (std::size_t i = 0; i < group.relevant; ++i) {
+      for (std::size_t i = 0; i < level.relevant; ++i) {
         const std::size_t rank = before + ranking.places[relevant_before + i];
         if (rank > cutoff) break;
         add(rank, relevant_before + i + 1, sum);
       }
-    } else if (group.relevant > 0) {
-      add(stretch_of(group, before, relevant_before, ties, cutoff), harmonic, sum);
+    } else if (level.relevant > 0) {
+      add(stretch_of(level, before, relevant_before, ties, cutoff), harmonic, sum);
     }
-    before += group.size;
-    relevant_before += group.relevant;
+    before += level.size;
+    relevant_before += level.relevant;
   }
   sum.standard /= static_cast<double>(ranking.relevant);
   sum.trapezoid /= static_cast<double>(ranking.relevant);
@@ -101,31 +101,31 @@ AveragePrecision average_precision(const TieRanking& ranking, Ties ties, std::si
 double relevant_among_first(const TieRanking& ranking, Ties ties, std::size_t k) {
   std::size_t before = 0;
   std::size_t relevant_before = 0;
-  auto group = ranking.groups.begin();
-  for (; group != ranking.groups.end() && before + group->size <= k; ++group) {
-    before += group->size;
-    relevant_before += group->relevant;
+  auto level = ranking.levels.begin();
+  for (; level != ranking.levels.end() && before + level->size <= k; ++level) {
+    before += level->size;
+    relevant_before += level->relevant;
   }
   const auto whole = static_cast<double>(relevant_before);
-  if (group == ranking.groups.end()) return whole;
-  const std::size_t cut = k - before;  // so many of this group, which has more
-  const std::size_t others = group->size - group->relevant;
+  if (level == ranking.levels.end()) return whole;
+  const std::size_t cut = k - before;  // so many of this level, which has more
+  const std::size_t others = level->size - level->relevant;
   switch (ties) {
     case Ties::expected:
-      return whole + static_cast<double>(group->relevant) * static_cast<double>(cut) / static_cast<double>(group->size);
-    case Ties::best: return whole + static_cast<double>(std::min(cut, group->relevant));
-    case Ties::worst: return whole + static_cast<double>(clipped(cut, others, group->relevant));
+      return whole + static_cast<double>(level->relevant) * static_cast<double>(cut) / static_cast<double>(level->size);
+    case Ties::best: return whole + static_cast<double>(std::min(cut, level->relevant));
+    case Ties::worst: return whole + static_cast<double>(clipped(cut, others, level->relevant));
     case Ties::order: break;
   }
   const auto places = ranking.places.begin() + static_cast<std::ptrdiff_t>(relevant_before);
-  const auto end = places + static_cast<std::ptrdiff_t>(group->relevant);
+  const auto end = places + static_cast<std::ptrdiff_t>(level->relevant);
   return whole + static_cast<double>(std::upper_bound(places, end, cut) - places);
 }
 
 double nearest_among_first(const TieRanking& ranking, Ties ties, std::size_t k) {
   std::size_t before = 0;
-  for (std::size_t d = 0; d < ranking.nearest->distance; ++d) before += ranking.groups[d].size;
-  const std::size_t size = ranking.groups[ranking.nearest->distance].size;
+  for (std::size_t d = 0; d < ranking.nearest->distance; ++d) before += ranking.levels[d].size;
+  const std::size_t size = ranking.levels[ranking.nearest->distance].size;
   const std::size_t cut = clipped(k, before, size);
   switch (ties) {
     case Ties::expected: return static_cast<double>(cut) / static_cast<double>(size);

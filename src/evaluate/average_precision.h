@@ -11,17 +11,17 @@
 namespace bdnn {
 
 // All codes at one distance from a query.
-struct TieGroup {
+struct TieLevel {
   std::size_t size = 0;
   std::size_t relevant = 0;
 };
 
 struct TieRanking {
-  std::vector<TieGroup> groups = {};  // one per distance, from 0
-  std::size_t relevant = 0;           // in all groups
+  std::vector<TieLevel> levels = {};  // one per distance, from 0
+  std::size_t relevant = 0;           // in all levels
 
-  // Places are counted from 1 within a group, in the order of the database, and are known for Ties::order only.
-  std::vector<std::uint32_t> places = {};  // of the relevant: group after group, ascending in each
+  // Places are counted from 1 within a level, in the order of the database, and are known for Ties::order only.
+  std::vector<std::uint32_t> places = {};  // of the relevant: level after level, ascending in each
   struct Nearest {
     std::size_t distance = 0;
     std::size_t place = 0;

@@ -15,7 +15,7 @@ AveragePrecision worth(const TieRanking& ranking, Ties ties, std::size_t cutoff 
 }
 
 // At distance 0 two codes, not relevant and relevant; at distance 1 three: relevant, not, relevant.
-TieRanking example() { return {.groups = {{2, 1}, {3, 2}}, .relevant = 3, .places = {2, 1, 3}, .nearest = {{1, 3}}}; }
+TieRanking example() { return {.levels = {{2, 1}, {3, 2}}, .relevant = 3, .places = {2, 1, 3}, .nearest = {{1, 3}}}; }
 
 // The numbers of docs/evaluation.md.
 TEST(AveragePrecision, IsThatOfTheWorkedExample) {
@@ -38,7 +38,7 @@ TEST(AveragePrecision, IsThatOfTheWorkedExample) {
   // Halves of 1/2 + 0, 2/3 + 1/2, 3/5 + 2/4.
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::order).trapezoid, (1.0 / 4 + 7.0 / 12 + 11.0 / 20) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::order).trapezoid, 83.0 / 180);
-  // The first group: rank 1 or 2. The second: ranks 3 and 4, 3 and 5, or 4 and 5. All alike in chance.
+  // The first level: rank 1 or 2. The second: ranks 3 and 4, 3 and 5, or 4 and 5. All alike in chance.
   const double first = (1.0 + 1.0 / 2) / 2;
   const double second = ((2.0 / 3 + 3.0 / 4) + (2.0 / 3 + 3.0 / 5) + (2.0 / 4 + 3.0 / 5)) / 3;
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::expected).standard, (first + second) / 3);
@@ -55,18 +55,18 @@ TEST(AveragePrecision, OfACutoffIsDividedByAllRelevant) {
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::best, 3).standard, (1.0 + 2.0 / 3) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::worst, 3).standard, (1.0 / 2) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::order, 3).standard, (1.0 / 2 + 2.0 / 3) / 3);
-  // 3/4 of the first group; rank 3 is relevant in 2 of 3 orders, and then the second relevant one.
+  // 3/4 of the first level; rank 3 is relevant in 2 of 3 orders, and then the second relevant one.
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::expected, 3).standard, (3.0 / 4 + 2.0 / 3 * 2.0 / 3) / 3);
   EXPECT_DOUBLE_EQ(worth(ranking, Ties::expected, 3).trapezoid, (5.0 / 8 + 2.0 / 3 * 7.0 / 12) / 3);
   for (const Ties ties : {Ties::expected, Ties::order, Ties::best, Ties::worst}) {
     EXPECT_EQ(worth(ranking, ties, 5).standard, worth(ranking, ties).standard);
-    EXPECT_EQ(worth({.groups = {{2, 0}, {0, 0}}}, ties).standard, 0);
+    EXPECT_EQ(worth({.levels = {{2, 0}, {0, 0}}}, ties).standard, 0);
   }
 }
 
 TEST(AmongFirst, CountsByHand) {
   const TieRanking ranking = example();
-  // The first 4: the first group with its 1, and 2 of the 3 codes of the second, of which 2 are relevant.
+  // The first 4: the first level with its 1, and 2 of the 3 codes of the second, of which 2 are relevant.
   EXPECT_DOUBLE_EQ(relevant_among_first(ranking, Ties::expected, 4), 1 + 2.0 * 2 / 3);
   EXPECT_EQ(relevant_among_first(ranking, Ties::best, 4), 3);
   EXPECT_EQ(relevant_among_first(ranking, Ties::worst, 4), 2);
@@ -76,7 +76,7 @@ TEST(AmongFirst, CountsByHand) {
   EXPECT_EQ(relevant_among_first(ranking, Ties::order, 1), 0);
   EXPECT_EQ(relevant_among_first(ranking, Ties::expected, 2), 1);
   EXPECT_EQ(relevant_among_first(ranking, Ties::expected, 5), 3);
-  // The nearest is the last code of the second group.
+  // The nearest is the last code of the second level.
   EXPECT_DOUBLE_EQ(nearest_among_first(ranking, Ties::expected, 4), 2.0 / 3);
   EXPECT_EQ(nearest_among_first(ranking, Ties::expected, 2), 0);
   EXPECT_EQ(nearest_among_first(ranking, Ties::best, 3), 1);
@@ -106,7 +106,7 @@ AveragePrecision by_ranks(const TieRanking& ranking, std::size_t cutoff) {
   long double trapezoid = 0;
   std::size_t before = 0;
   std::size_t relevant_before = 0;
-  for (const auto& [size, relevant] : ranking.groups) {
+  for (const auto& [size, relevant] : ranking.levels) {
     const long double slope =
         size > 1 ? (static_cast<long double>(relevant) - 1) / (static_cast<long double>(size) - 1) : 0.0L;
     for (std::size_t t = 1; relevant > 0 && t <= size && before + t <= cutoff; ++t) {
@@ -127,11 +127,11 @@ AveragePrecision by_ranks(const TieRanking& ranking, std::size_t cutoff) {
 RC_GTEST_PROP(AveragePrecisionProperty, LargeGroupsLoseNoDigits, ()) {
   TieRanking ranking;
   std::size_t size = 0;
-  const auto groups = *rc::gen::inRange(1, 40);
-  for (int i = 0; i < groups; ++i) {
+  const auto levels = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < levels; ++i) {
     const auto n = static_cast<std::size_t>(*rc::gen::element(0, 1, 2, 3, 50, 1000, 20000));
     const auto g = *rc::gen::inRange<std::size_t>(0, *rc::gen::element<std::size_t>(1, 5, n + 1));
-    ranking.groups.push_back({n, std::min(n, g)});
+    ranking.levels.push_back({n, std::min(n, g)});
     ranking.relevant += std::min(n, g);
     size += n;
   }
@@ -152,7 +152,7 @@ RC_GTEST_PROP(AveragePrecisionProperty, LargeGroupsLoseNoDigits, ()) {
 TEST(AveragePrecision, OfAPairBehindAllOthersIsNotRounding) {
   // A plain difference of harmonic numbers in double has only six digits of this right.
   const double exact = (1.0 / 60001 + 2.0 / 60002) / 2;
-  const TieRanking ranking{.groups = {{60000, 0}, {2, 2}}, .relevant = 2};
+  const TieRanking ranking{.levels = {{60000, 0}, {2, 2}}, .relevant = 2};
   for (const Ties ties : {Ties::expected, Ties::best, Ties::worst}) {
     EXPECT_NEAR(average_precision(ranking, ties, kAll, HarmonicNumbers(60002)).standard, exact, 1e-10 * exact);
   }

@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "bdnn/encode.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "bdnn/version.h"

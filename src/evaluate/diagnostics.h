@@ -8,6 +8,7 @@
 
 #include "bdnn/codes.h"
 #include "bdnn/model.h"
+#include "bdnn/progress.h"
 #include "bdnn/vectors.h"
 
 namespace bdnn {

@@ -124,7 +124,7 @@ void for_each_sum(MetricsResult& a, const MetricsResult& b, const What& what) {
 
 double share(double part, std::size_t whole) { return whole == 0 ? 0 : part / static_cast<double>(whole); }
 
-void add(const TieGroup& within, std::size_t relevant, MetricsResult::AtRadius& sums) {
+void add(const TieLevel& within, std::size_t relevant, MetricsResult::AtRadius& sums) {
   const auto found = static_cast<double>(within.relevant);
   sums.precision += share(found, within.size);
   sums.recall += share(found, relevant);
@@ -134,7 +134,7 @@ void add(const TieGroup& within, std::size_t relevant, MetricsResult::AtRadius& 
 
 // Adds what one query is worth.
 void add(const TieRanking& ranking, Ties ties, std::size_t cutoff, const HarmonicNumbers& harmonic,
-         std::vector<TieGroup>& within, MetricsResult& sums) {
+         std::vector<TieLevel>& within, MetricsResult& sums) {
   const AveragePrecision precision = average_precision(ranking, ties, cutoff, harmonic);
   sums.mean_average_precision += precision.standard;
   sums.mean_average_precision_trapezoid += precision.trapezoid;
@@ -145,7 +145,7 @@ void add(const TieRanking& ranking, Ties ties, std::size_t cutoff, const Harmoni
     at.recall += share(found, ranking.relevant);
     if (at.nearest) *at.nearest += nearest_among_first(ranking, ties, at.k);
   }
-  within = ranking.groups;
+  within = ranking.levels;
   for (std::size_t d = 1; d < within.size(); ++d) {
     within[d].size += within[d - 1].size;
     within[d].relevant += within[d - 1].relevant;
@@ -182,7 +182,7 @@ MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::si
   MetricsResult result = zero;
   struct Worker {
     typename Rankings::Scratch scratch;
-    std::vector<TieGroup> within;
+    std::vector<TieLevel> within;
     MetricsResult sums;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));

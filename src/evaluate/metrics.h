@@ -13,7 +13,7 @@
 
 #include "bdnn/codes.h"
 #include "bdnn/progress.h"
-#include "bdnn/reconstruction.h"
+#include "bdnn/scores.h"
 
 namespace bdnn {
 

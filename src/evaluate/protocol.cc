@@ -13,9 +13,9 @@ namespace bdnn {
 namespace {
 
 // One table of the file: reads each key once, and complains about keys that nobody read.
-class Table {
+class Section {
  public:
-  Table(const toml::table* table, std::string name, const std::string& path)
+  Section(const toml::table* table, std::string name, const std::string& path)
       : table_(table), name_(std::move(name)), path_(path) {}
 
   bool exists() const { return table_ != nullptr; }
@@ -105,7 +105,7 @@ class Table {
 };
 
 Protocol::Part read_part(const toml::table& root, const char* name, const std::string& path) {
-  Table table(root[name].as_table(), name, path);
+  Section table(root[name].as_table(), name, path);
   Protocol::Part part;
   part.vectors = table.list<std::string>("vectors", "a file name, or a list of them").value_or(part.vectors);
   part.labels = table.list<std::string>("labels", "a file name, or a list of them").value_or(part.labels);
@@ -142,7 +142,7 @@ Protocol load_protocol(const std::string& path) {
     failure("{}: line {}: {}", path, error.source().begin.line, error.description());
   }
   Protocol protocol;
-  Table top(&root, "", path);
+  Section top(&root, "", path);
   protocol.name = top.get<std::string>("name", "a text").value_or(file_name(path));
   protocol.description = top.get<std::string>("description", "a text").value_or("");
   for (const char* part : {"train", "database", "queries", "collection", "split", "features", "relevance", "metrics"})
@@ -153,18 +153,18 @@ Protocol load_protocol(const std::string& path) {
   protocol.queries = read_part(root, "queries", path);
   protocol.collection = read_part(root, "collection", path);
 
-  Table split(root["split"].as_table(), "split", path);
+  Section split(root["split"].as_table(), "split", path);
   protocol.split.queries_per_class = split.count("queries_per_class", 0);
   protocol.split.search_queries = split.get<bool>("search_queries", "true or false").value_or(false);
   protocol.leave_one_out = split.get<bool>("leave_one_out", "true or false").value_or(false);
   protocol.split.seed = split.count("seed", 1);
   split.refuse_unknown();
 
-  Table features(root["features"].as_table(), "features", path);
+  Section features(root["features"].as_table(), "features", path);
   protocol.pca = features.count("pca", 0);
   features.refuse_unknown();
 
-  Table relevance(root["relevance"].as_table(), "relevance", path);
+  Section relevance(root["relevance"].as_table(), "relevance", path);
   const auto kind = relevance.choice("kind", {"neighbours", "labels"});
   if (!kind) failure("{}: [relevance] must say its kind: neighbours or labels", path);
   protocol.labels_are_relevant = *kind == 1;
@@ -173,7 +173,7 @@ Protocol load_protocol(const std::string& path) {
       relevance.choice("metric", {"euclidean", "cosine"}).value_or(0) == 1 ? Metric::cosine : Metric::euclidean;
   relevance.refuse_unknown();
 
-  Table metrics(root["metrics"].as_table(), "metrics", path);
+  Section metrics(root["metrics"].as_table(), "metrics", path);
   protocol.metrics.ties = static_cast<Ties>(metrics.choice("ties", {"expected", "order", "best", "worst"}).value_or(0));
   protocol.metrics.cutoff = metrics.count("cutoff", 0);
   protocol.metrics.radii = metrics.counts("radii", {2});

@@ -80,11 +80,11 @@ void Rankings::for_each(Range queries, Scratch& scratch,
   for (std::size_t i = 0; i < queries.count; ++i) {
     const std::size_t query = queries.first + i;
     TieRanking& ranking = scratch.ranking;
-    ranking.groups.assign(database_.bits() + 1, {});
+    ranking.levels.assign(database_.bits() + 1, {});
     ranking.relevant = relevant(query);
     ties_ == Ties::order ? rank_in_order(query, i, scratch) : rank(query, i, scratch);
     if (const std::int64_t id = self(query); id >= 0) {
-      --ranking.groups[distance(query, static_cast<std::size_t>(id))].size;
+      --ranking.levels[distance(query, static_cast<std::size_t>(id))].size;
     }
     take(query, ranking);
   }
@@ -114,16 +114,16 @@ void Rankings::count(Range queries, Scratch& scratch) const {
 }
 
 void Rankings::rank(std::size_t query, std::size_t slot, Scratch& scratch) const {
-  auto& groups = scratch.ranking.groups;
-  const std::size_t stride = groups.size();
+  auto& levels = scratch.ranking.levels;
+  const std::size_t stride = levels.size();
   const std::uint32_t* others = scratch.counts.data() + slot * 2 * kTables * stride;
-  for (std::size_t d = 0; d < stride; ++d) groups[d].size = total(others, stride, d);
+  for (std::size_t d = 0; d < stride; ++d) levels[d].size = total(others, stride, d);
   if (labels_) {
     for (std::size_t d = 0; d < stride; ++d) {
-      groups[d].relevant = total(others + kTables * stride, stride, d);
-      groups[d].size += groups[d].relevant;
+      levels[d].relevant = total(others + kTables * stride, stride, d);
+      levels[d].size += levels[d].relevant;
     }
-    if (leaves_out_relevant(query)) --groups[distance(query, static_cast<std::size_t>(self(query)))].relevant;
+    if (leaves_out_relevant(query)) --levels[distance(query, static_cast<std::size_t>(self(query)))].relevant;
     return;
   }
   const auto ids = neighbours(query);
@@ -134,7 +134,7 @@ void Rankings::rank(std::size_t query, std::size_t slot, Scratch& scratch) const
     std::memcpy(scratch.codes.data() + i * bytes, database_.data() + static_cast<std::size_t>(ids[i]) * bytes, bytes);
   }
   hamming_distances(queries_[query].data(), scratch.codes.data(), bytes, ids.size(), scratch.distances.data());
-  for (std::size_t i = 0; i < ids.size(); ++i) ++groups[scratch.distances[i]].relevant;
+  for (std::size_t i = 0; i < ids.size(); ++i) ++levels[scratch.distances[i]].relevant;
   scratch.ranking.nearest = {scratch.distances[0], 0};
 }
 
@@ -152,7 +152,7 @@ void Rankings::start_placing(std::size_t query, Scratch::Placing& placing) const
   }
 }
 
-// In the order of the database, a code's place in its group is the count of its distance so far.
+// In the order of the database, a code's place in its level is the count of its distance so far.
 void Rankings::count_in_order(Range queries, Scratch& scratch) const {
   const std::size_t stride = database_.bits() + 1;
   const std::size_t bytes = database_.bytes_per_code();
@@ -179,8 +179,8 @@ void Rankings::count_in_order(Range queries, Scratch& scratch) const {
 void Rankings::rank_in_order(std::size_t query, std::size_t slot, Scratch& scratch) const {
   TieRanking& ranking = scratch.ranking;
   auto& placing = scratch.placings[slot];
-  const std::size_t stride = ranking.groups.size();
-  for (std::size_t d = 0; d < stride; ++d) ranking.groups[d].size = scratch.counts[slot * stride + d];
+  const std::size_t stride = ranking.levels.size();
+  for (std::size_t d = 0; d < stride; ++d) ranking.levels[d].size = scratch.counts[slot * stride + d];
   if (const std::int64_t id = self(query); id >= 0) {
     // What came after the one that is left out moves up by one.
     const std::size_t d = distance(query, static_cast<std::size_t>(id));
@@ -194,10 +194,10 @@ void Rankings::rank_in_order(std::size_t query, std::size_t slot, Scratch& scrat
     const auto& found = placing.found[static_cast<std::size_t>(at)];
     ranking.nearest = {found.distance, found.place};
   }
-  for (const auto& found : placing.found) ++ranking.groups[found.distance].relevant;
-  // A counting sort by distance, which leaves the places of a group ascending.
+  for (const auto& found : placing.found) ++ranking.levels[found.distance].relevant;
+  // A counting sort by distance, which leaves the places of a level ascending.
   std::vector<std::size_t> next(stride, 0);
-  for (std::size_t d = 1; d < stride; ++d) next[d] = next[d - 1] + ranking.groups[d - 1].relevant;
+  for (std::size_t d = 1; d < stride; ++d) next[d] = next[d - 1] + ranking.levels[d - 1].relevant;
   ranking.places.resize(placing.found.size());
   for (const auto& found : placing.found) ranking.places[next[found.distance]++] = found.place;
 }

@@ -33,7 +33,7 @@ void ScoreRankings::for_each(Range queries, Scratch& scratch,
   }
 }
 
-void ScoreRankings::rank(std::size_t query, const ScoreTables& tables, Scratch& scratch) const {
+void ScoreRankings::rank(std::size_t query, const LookupTables& tables, Scratch& scratch) const {
   const std::size_t n = database_.size();
   scratch.scores.resize(n);
   for (std::size_t i = 0; i < n; ++i) scratch.scores[i] = tables.linear(database_[i].data()) + norms_[i];
@@ -59,23 +59,23 @@ void ScoreRankings::rank(std::size_t query, const ScoreTables& tables, Scratch& 
   ranking.relevant = relevant.size();
   std::sort(relevant.begin(), relevant.end());
   relevant.erase(std::unique(relevant.begin(), relevant.end()), relevant.end());
-  // Groups 1, 3, 5, ... score as some relevant code; 0, 2, 4, ... lie before, between and after those.
-  ranking.groups.assign(2 * relevant.size() + 1, {});
-  const auto group_of = [&](double score) {
+  // Levels 1, 3, 5, ... score as some relevant code; 0, 2, 4, ... lie before, between and after those.
+  ranking.levels.assign(2 * relevant.size() + 1, {});
+  const auto level_of = [&](double score) {
     const auto at = std::lower_bound(relevant.begin(), relevant.end(), score);
     const auto place = static_cast<std::size_t>(at - relevant.begin());
     return 2 * place + (at != relevant.end() && *at == score ? 1 : 0);
   };
   for (std::size_t i = 0; i < n; ++i) {
     if (static_cast<std::int64_t>(i) == left_out) continue;
-    TieGroup& group = ranking.groups[group_of(scratch.scores[i])];
-    ++group.size;
-    group.relevant += scratch.is_relevant[i];
+    TieLevel& level = ranking.levels[level_of(scratch.scores[i])];
+    ++level.size;
+    level.relevant += scratch.is_relevant[i];
   }
   ranking.nearest.reset();
   if (lists) {
     const auto nearest = static_cast<std::size_t>(lists->ids[query * lists->per_query]);
-    ranking.nearest = {group_of(scratch.scores[nearest]), 0};
+    ranking.nearest = {level_of(scratch.scores[nearest]), 0};
   }
 }
 

@@ -7,13 +7,13 @@
 #include "base/blocks.h"
 #include "base/threads.h"
 #include "bdnn/vectors.h"
+#include "coding/code_scores.h"
 #include "evaluate/average_precision.h"
 #include "evaluate/metrics.h"
-#include "hash/code_scores.h"
 
 namespace bdnn {
 
-// As Rankings (evaluate/rankings.h), but a group holds what scores the same as some relevant code, or lies between two
+// As Rankings (evaluate/rankings.h), but a level holds what scores the same as some relevant code, or lies between two
 // such scores: in what order the irrelevant ones in between come makes no difference.
 class ScoreRankings {
  public:
@@ -35,7 +35,7 @@ class ScoreRankings {
                 const std::function<void(std::size_t query, const TieRanking& ranking)>& take) const;
 
  private:
-  void rank(std::size_t query, const ScoreTables& tables, Scratch& scratch) const;
+  void rank(std::size_t query, const LookupTables& tables, Scratch& scratch) const;
   std::int64_t self(std::size_t query) const { return relevance_.self.empty() ? -1 : relevance_.self[query]; }
 
   const CodeScores& scores_;

@@ -98,7 +98,7 @@ void minimise_adam(Objective<float>& objective, const TrainingSet& set, const La
   std::vector<float> gradient(parameters.size());
   std::vector<float> x;
   constexpr std::size_t kGathered = 64;  // samples that a thread gathers at a time
-  OutputSums running(sizes.bits(), objective.groups());
+  OutputSums running(sizes.bits(), objective.classes());
   double weight_so_far = 0;
 
   for (std::size_t epoch = 0; epoch < epochs; ++epoch) {

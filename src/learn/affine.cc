@@ -1,9 +1,9 @@
 #include "learn/affine.h"
 
 #include "base/error.h"
-#include "hash/encoder.h"
 #include "learn/moments.h"
 #include "linalg/decompose.h"
+#include "model/hash_encoder.h"
 
 namespace bdnn {
 
@@ -22,7 +22,7 @@ Network affine_network(const MatrixXd& weight, const VectorXd& centre) {
 }
 
 MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads) {
-  const Encoder encoder(network);
+  const HashEncoder encoder(network);
   MatrixXf outputs(encoder.bits(), x.size());
   outputs_of(encoder, x, threads, outputs.data());
   return outputs;

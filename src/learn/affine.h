@@ -3,6 +3,8 @@
 
 #include "base/blocks.h"
 #include "bdnn/model.h"
+#include "bdnn/progress.h"
+#include "bdnn/vectors.h"
 #include "linalg/matrix.h"
 
 namespace bdnn {

@@ -1,70 +1,9 @@
 #include "learn/decoder.h"
 
-#include <Eigen/Cholesky>
-#include <algorithm>
-
-#include "linalg/decompose.h"
-#include "linalg/product.h"
+#include "coding/group_columns.h"
 
 namespace bdnn {
-namespace {
-constexpr Eigen::Index kLarge = 400;  // columns, from where on Eigen takes most of the time of a round
-
-// W^T W
-MatrixXd gram_of(const MatrixXd& w) {
-  if (w.cols() < kLarge) return w.transpose() * w;
-  const MatrixXd rows = w.transpose();
-  const auto size = static_cast<std::size_t>(w.cols());
-  MatrixXd gram = MatrixXd::Zero(w.cols(), w.cols());
-  add_gram_lower(rows.data(), size, size, static_cast<std::size_t>(w.rows()), gram.data(), size);
-  return gram.selfadjointView<Eigen::Lower>();
-}
-}  // namespace
-
-DecoderSums::DecoderSums(std::size_t bits, std::size_t dimension) {
-  const auto l = static_cast<Eigen::Index>(bits);
-  const auto d = static_cast<Eigen::Index>(dimension);
-  bb = MatrixXd::Zero(l, l);
-  b = VectorXd::Zero(l);
-  bx = MatrixXd::Zero(l, d);
-  x = VectorXd::Zero(d);
-}
-
-DecoderPartialSums::DecoderPartialSums(std::size_t bits, std::size_t dimension) : rest_(bits, dimension) {
-  bb_ = MatrixXf::Zero(rest_.bb.rows(), rest_.bb.cols());
-  bx_ = MatrixXf::Zero(rest_.bx.rows(), rest_.bx.cols());
-}
-
-void DecoderPartialSums::clear() {
-  bb_.setZero();
-  bx_.setZero();
-  rest_.b.setZero();
-  rest_.x.setZero();
-  rest_.squares = 0;
-  rest_.samples = 0;
-}
-
-void DecoderPartialSums::add(const float* x, const float* b, std::size_t count) {
-  const auto bits = static_cast<std::size_t>(bb_.rows());
-  const auto dimension = static_cast<std::size_t>(bx_.cols());
-  add_gram_lower(b, bits, bits, count, bb_.data(), bits);
-  add_product_transposed(b, bits, bits, x, dimension, dimension, count, bx_.data(), bits);
-  rest_.b += view(b, bits, count).rowwise().sum().cast<double>();
-  rest_.x += view(x, dimension, count).cast<double>().rowwise().sum();
-  rest_.squares += view(x, dimension, count).cast<double>().squaredNorm();
-  rest_.samples += static_cast<double>(count);
-}
-
-void DecoderPartialSums::add_to(DecoderSums& total) const {
-  total.bb += MatrixXf(bb_.selfadjointView<Eigen::Lower>()).cast<double>();
-  total.bx += bx_.cast<double>();
-  total.b += rest_.b;
-  total.x += rest_.x;
-  total.squares += rest_.squares;
-  total.samples += rest_.samples;
-}
-
-GroupSums::GroupSums(const CodeGroups& of, std::size_t dimension) : groups(of) {
+GroupSums::GroupSums(const BitGroups& of, std::size_t dimension) : groups(of) {
   const auto e = static_cast<Eigen::Index>(groups.columns());
   const auto d = static_cast<Eigen::Index>(dimension);
   together = MatrixXd::Zero(e, e);
@@ -72,7 +11,7 @@ GroupSums::GroupSums(const CodeGroups& of, std::size_t dimension) : groups(of) {
   x = VectorXd::Zero(d);
 }
 
-GroupPartialSums::GroupPartialSums(const CodeGroups& groups, std::size_t dimension) : groups_(groups) {
+GroupPartialSums::GroupPartialSums(const BitGroups& groups, std::size_t dimension) : groups_(groups) {
   const auto e = static_cast<Eigen::Index>(groups.columns());
   const auto d = static_cast<Eigen::Index>(dimension);
   together_ = MatrixXf::Zero(e, e);
@@ -111,9 +50,9 @@ void GroupPartialSums::add_to(GroupSums& total) const {
   total.samples += samples_;
 }
 
-DecoderSums GroupSums::of_features() const {
+RidgeSums GroupSums::of_features() const {
   const auto dimension = static_cast<std::size_t>(x.size());
-  DecoderSums sums(groups.features(), dimension);
+  RidgeSums sums(groups.features(), dimension);
   sums.x = x;
   sums.squares = squares;
   sums.samples = samples;
@@ -140,38 +79,19 @@ DecoderSums GroupSums::of_features() const {
   return sums;
 }
 
-Regression fit_decoder(const DecoderSums& sums, double lambda1) {
-  // With c = mean(x) - W mean(b), what remains is W (cov(b) + lambda1 I) = cov(x, b).
-  const double m = sums.samples;
-  const VectorXd mean_b = sums.b / m;
-  const VectorXd mean_x = sums.x / m;
-  MatrixXd covariance = sums.bb / m - mean_b * mean_b.transpose();
-  // Bits that are constant or equal would leave it singular without a weight decay.
-  covariance.diagonal().array() += std::max(lambda1, 1e-6);
-  const MatrixXd cross = sums.bx / m - mean_b * mean_x.transpose();
-  std::optional<MatrixXd> solved;
-  if (covariance.rows() >= kLarge) solved = solve_positive_definite(covariance, cross);
-  if (!solved) solved = covariance.ldlt().solve(cross);
-  const MatrixXd w = solved->transpose();
-  Regression decoder;
-  decoder.w = w.cast<float>();
-  decoder.c = (mean_x - decoder.w.cast<double>() * mean_b).cast<float>();
-  return decoder;
-}
-
-Regression fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
+RidgeRegression fit_decoder(const HashEncoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
   const std::size_t tile = samples_per_tile(x.dimension());
   struct Worker {
-    DecoderPartialSums sums;
+    RidgePartialSums sums;
     std::vector<float> floats;
     std::vector<float> b;
-    Encoder::Scratch scratch;
+    HashEncoder::Scratch scratch;
   };
   std::vector<Worker> workers;
   for (int i = 0; i < threads.count(); ++i) {
-    workers.push_back({DecoderPartialSums(encoder.bits(), x.dimension()), {}, {}, {}});
+    workers.push_back({RidgePartialSums(encoder.bits(), x.dimension()), {}, {}, {}});
   }
-  DecoderSums total(encoder.bits(), x.dimension());
+  RidgeSums total(encoder.bits(), x.dimension());
   threads.in_order(
       blocks_of(x.size()),
       [&](std::size_t block, int worker) {
@@ -189,10 +109,10 @@ Regression fit_decoder(const Encoder& encoder, const Vectors& x, double lambda1,
         }
       },
       [&](std::size_t, int worker) { workers[static_cast<std::size_t>(worker)].sums.add_to(total); });
-  return fit_decoder(total, lambda1);
+  return fit_ridge(total, lambda1);
 }
 
-Decoder decoder_layer(const Regression& regression, const Scaling& scaling, std::size_t group) {
+Decoder decoder_layer(const RidgeRegression& regression, const Scaling& scaling, std::size_t group) {
   Decoder layer;
   layer.group = group;
   layer.outputs = static_cast<std::size_t>(regression.w.rows());
@@ -204,16 +124,6 @@ Decoder decoder_layer(const Regression& regression, const Scaling& scaling, std:
   const VectorXf bias = (regression.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
   layer.bias.assign(bias.begin(), bias.end());
   return layer;
-}
-
-double reconstruction_error(const DecoderSums& sums, const Regression& decoder) {
-  const MatrixXd w = decoder.w.cast<double>();
-  const VectorXd c = decoder.c.cast<double>();
-  // ||X||^2 - 2 <X, WB + c1> + ||WB + c1||^2
-  const double cross = (sums.bx.transpose().cwiseProduct(w)).sum() + sums.x.dot(c);
-  const double rebuilt =
-      gram_of(w).cwiseProduct(sums.bb).sum() + 2 * c.dot(w * sums.b) + sums.samples * c.squaredNorm();
-  return (sums.squares - 2 * cross + rebuilt) / (2 * sums.samples);
 }
 
 }  // namespace bdnn

@@ -12,16 +12,16 @@ namespace {
 struct Case {
   MatrixXf x;
   MatrixXf b;
-  DecoderSums sums;
+  RidgeSums sums;
 };
 
 Case random_case(Eigen::Index dimension, Eigen::Index bits, Eigen::Index samples) {
   Random random(5);
   Case made{MatrixXf(dimension, samples), MatrixXf(bits, samples),
-            DecoderSums(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension))};
+            RidgeSums(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension))};
   for (float& v : made.x.reshaped()) v = static_cast<float>(3 + random.normal());
   for (float& v : made.b.reshaped()) v = random.below(3) == 0 ? -1.0F : 1.0F;
-  DecoderPartialSums partial(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension));
+  RidgePartialSums partial(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension));
   partial.add(made.x.data(), made.b.data(), static_cast<std::size_t>(samples));
   partial.add_to(made.sums);
   return made;
@@ -35,7 +35,7 @@ double objective(const Case& made, const MatrixXd& w, const VectorXd& c, double 
 TEST(Decoder, HasZeroGradient) {
   const double lambda1 = 0.02;
   const Case made = random_case(7, 5, 400);
-  const Regression decoder = fit_decoder(made.sums, lambda1);
+  const RidgeRegression decoder = fit_ridge(made.sums, lambda1);
   const MatrixXd w = decoder.w.cast<double>();
   const VectorXd c = decoder.c.cast<double>();
   // The paper's gradients, with respect to W^(n-1) and c^(n-1).
@@ -56,8 +56,8 @@ TEST(Decoder, HasZeroGradient) {
 TEST(Decoder, ErrorIsTheReconstructionTerm) {
   for (const Eigen::Index bits : {4, 450}) {
     const Case made = random_case(6, bits, 600);
-    const Regression decoder = fit_decoder(made.sums, 1e-3);
-    EXPECT_NEAR(reconstruction_error(made.sums, decoder),
+    const RidgeRegression decoder = fit_ridge(made.sums, 1e-3);
+    EXPECT_NEAR(mean_squared_error(made.sums, decoder),
                 objective(made, decoder.w.cast<double>(), decoder.c.cast<double>(), 0), 1e-5);
   }
 }
@@ -66,11 +66,11 @@ TEST(Decoder, BitsThatSayNothingDoNoHarm) {
   Case made = random_case(5, 3, 200);
   made.b.row(2) = made.b.row(0);  // twice the same
   made.b.row(1).setOnes();        // never changes
-  DecoderPartialSums partial(3, 5);
+  RidgePartialSums partial(3, 5);
   partial.add(made.x.data(), made.b.data(), 200);
-  DecoderSums sums(3, 5);
+  RidgeSums sums(3, 5);
   partial.add_to(sums);
-  const Regression decoder = fit_decoder(sums, 0);
+  const RidgeRegression decoder = fit_ridge(sums, 0);
   EXPECT_TRUE(decoder.w.allFinite());
   EXPECT_LT(decoder.w.cwiseAbs().maxCoeff(), 10);
 }
@@ -79,7 +79,7 @@ TEST(Decoder, BitsThatSayNothingDoNoHarm) {
 TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
   for (const auto& [bits, group] : {std::pair{10, 4}, {8, 8}, {12, 8}, {20, 4}}) {
     Random random(6);
-    const CodeGroups groups(static_cast<std::size_t>(bits), static_cast<std::size_t>(group));
+    const BitGroups groups(static_cast<std::size_t>(bits), static_cast<std::size_t>(group));
     const std::size_t samples = 300;
     MatrixXf x(5, samples);
     for (float& v : x.reshaped()) v = static_cast<float>(3 + random.normal());
@@ -105,9 +105,9 @@ TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
       partial.add(x.data() + first * 5, codes.data() + first * bytes, first == 0 ? 100 : 200);
       partial.add_to(counted);
     }
-    const DecoderSums sums = counted.of_features();
-    DecoderSums expected(groups.features(), 5);
-    DecoderPartialSums written(groups.features(), 5);
+    const RidgeSums sums = counted.of_features();
+    RidgeSums expected(groups.features(), 5);
+    RidgePartialSums written(groups.features(), 5);
     written.add(x.data(), features.data(), samples);
     written.add_to(expected);
     EXPECT_LT((sums.bb - expected.bb).cwiseAbs().maxCoeff(), 1e-9);
@@ -122,7 +122,7 @@ TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
 TEST(Decoder, IsTheSameByEitherSolver) {
   const Case made = random_case(3, 450, 600);
   const double lambda1 = 0.1;
-  const Regression decoder = fit_decoder(made.sums, lambda1);
+  const RidgeRegression decoder = fit_ridge(made.sums, lambda1);
   const double m = made.sums.samples;
   const VectorXd b = made.sums.b / m;
   const MatrixXd covariance = made.sums.bb / m - b * b.transpose() + lambda1 * MatrixXd::Identity(450, 450);

@@ -162,16 +162,16 @@ void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const Targe
   const LayerSizes below = layers_below(last, sizes);
   const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
   // The regression of a decoder, which here "decodes" codes from hidden outputs.
-  const DecoderSums sums =
+  const RidgeSums sums =
       sums_over(set, below.bits(), bits, threads,
-                [&](DecoderPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                [&](RidgePartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   HiddenOutputs hidden(below, count);
                   stack.forward(x, count, hidden.pointers);
                   std::vector<float> b(count * bits);
                   for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
                   partial.add(b.data(), hidden.last(), count);
                 });
-  const Regression layer = fit_decoder(sums, decay);
+  const RidgeRegression layer = fit_ridge(sums, decay);
   view(parameters.data() + sizes.weights(last), bits, below.bits()) = layer.w;
   view(parameters.data() + sizes.biases(last), bits, 1) = layer.c;
 }

@@ -5,20 +5,20 @@
 
 namespace bdnn {
 
-OutputSums::OutputSums(std::size_t bits, std::size_t groups) {
+OutputSums::OutputSums(std::size_t bits, std::size_t classes) {
   const auto rows = static_cast<Eigen::Index>(bits);
   hh = MatrixXd::Zero(rows, rows);
-  if (groups > 1) labelled_hh = MatrixXd::Zero(rows, rows);
-  group_sums = MatrixXd::Zero(rows, static_cast<Eigen::Index>(groups));
-  group_sizes = VectorXd::Zero(static_cast<Eigen::Index>(groups));
+  if (classes > 1) labelled_hh = MatrixXd::Zero(rows, rows);
+  class_sums = MatrixXd::Zero(rows, static_cast<Eigen::Index>(classes));
+  class_sizes = VectorXd::Zero(static_cast<Eigen::Index>(classes));
 }
 
 OutputSums& OutputSums::operator*=(double factor) {
   samples *= factor;
   hh *= factor;
   labelled_hh *= factor;
-  group_sums *= factor;
-  group_sizes *= factor;
+  class_sums *= factor;
+  class_sizes *= factor;
   squared_gap *= factor;
   differing *= factor;
   return *this;
@@ -28,18 +28,18 @@ OutputSums& OutputSums::operator+=(const OutputSums& other) {
   samples += other.samples;
   hh += other.hh;
   labelled_hh += other.labelled_hh;
-  group_sums += other.group_sums;
-  group_sizes += other.group_sizes;
+  class_sums += other.class_sums;
+  class_sizes += other.class_sizes;
   squared_gap += other.squared_gap;
   differing += other.differing;
   return *this;
 }
 
-OutputGradient::OutputGradient(std::size_t bits, std::size_t groups) {
+OutputGradient::OutputGradient(std::size_t bits, std::size_t classes) {
   const auto rows = static_cast<Eigen::Index>(bits);
   all = MatrixXd::Zero(rows, rows);
-  if (groups > 1) labelled = MatrixXd::Zero(rows, rows);
-  shift = MatrixXd::Zero(rows, static_cast<Eigen::Index>(groups));
+  if (classes > 1) labelled = MatrixXd::Zero(rows, rows);
+  shift = MatrixXd::Zero(rows, static_cast<Eigen::Index>(classes));
 }
 
 namespace {
@@ -57,7 +57,7 @@ Terms terms_at(const OutputSums& sums, const Lambdas& lambdas, const Similarity&
   terms.independence = lambdas.independence / 2 * dependence.squaredNorm();
   gradient.all += 2 * lambdas.independence / m * dependence;
 
-  const VectorXd sum = sums.group_sums.rowwise().sum();
+  const VectorXd sum = sums.class_sums.rowwise().sum();
   terms.balance = lambdas.balance / (2 * m) * sum.squaredNorm();
   gradient.shift.colwise() += lambdas.balance / m * sum;
 
@@ -124,8 +124,8 @@ std::vector<T*> Objective<T>::kept_at(std::size_t first) {
 template <class T>
 OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& batch, Keep keep, const Visit& visit) {
   const std::size_t bits = sizes_.bits();
-  const std::size_t groups = similarity_.groups();
-  const auto group_of = similarity_.group_of();
+  const std::size_t classes = similarity_.classes();
+  const auto class_of = similarity_.class_of();
   const std::size_t tile = samples_per_tile(sizes_.dimension());
   const std::size_t piece = samples_per_piece(batch.size);
   if (keep == Keep::activations) {
@@ -146,16 +146,16 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
     const T* outputs = h.back();
     if (visit) visit(first, count, outputs);
     add_gram_lower(outputs, bits, bits, count, own.hh.data(), bits);
-    if (groups > 1) own.labelled.assign(outputs, outputs + bits * count);
+    if (classes > 1) own.labelled.assign(outputs, outputs + bits * count);
     own.b.resize(bits);
     double gap = 0;
     std::size_t differing = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t place = batch.order == nullptr ? first + i : batch.order[first + i];
-      const std::size_t group = groups > 1 ? static_cast<std::size_t>(group_of[place]) : 0;
+      const std::size_t own_class = classes > 1 ? static_cast<std::size_t>(class_of[place]) : 0;
       const T* sample = outputs + i * bits;
       codes_.unpack(place, own.b.data());
-      double* sum = own.sums.group_sums.data() + group * bits;
+      double* sum = own.sums.class_sums.data() + own_class * bits;
       T sample_gap = 0;
       for (std::size_t k = 0; k < bits; ++k) {
         const T difference = sample[k] - own.b[k];
@@ -164,22 +164,22 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
         sum[k] += static_cast<double>(sample[k]);
       }
       gap += static_cast<double>(sample_gap);
-      own.sums.group_sizes[static_cast<Eigen::Index>(group)] += 1;
-      if (group + 1 == groups && groups > 1) std::fill_n(own.labelled.data() + i * bits, bits, T{0});
+      own.sums.class_sizes[static_cast<Eigen::Index>(own_class)] += 1;
+      if (own_class + 1 == classes && classes > 1) std::fill_n(own.labelled.data() + i * bits, bits, T{0});
     }
-    if (groups > 1) add_gram_lower(own.labelled.data(), bits, bits, count, own.labelled_hh.data(), bits);
+    if (classes > 1) add_gram_lower(own.labelled.data(), bits, bits, count, own.labelled_hh.data(), bits);
     own.sums.squared_gap += gap;
     own.sums.differing += static_cast<double>(differing);
     own.sums.samples += static_cast<double>(count);
   };
 
-  OutputSums total(bits, groups);
+  OutputSums total(bits, classes);
   threads_.in_order((batch.size + piece - 1) / piece,
                     [&](std::size_t number, int worker) {
                       Worker& own = workers_[static_cast<std::size_t>(worker)];
-                      own.sums = OutputSums(bits, groups);
+                      own.sums = OutputSums(bits, classes);
                       own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
-                      if (groups > 1) own.labelled_hh = own.hh;
+                      if (classes > 1) own.labelled_hh = own.hh;
                       const std::size_t end = std::min(batch.size, (number + 1) * piece);
                       for (std::size_t i = number * piece; i < end; i += tile)
                         add_tile(own, i, std::min(tile, end - i));
@@ -188,7 +188,7 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
                     },
                     [&](std::size_t, int worker) { total += workers_[static_cast<std::size_t>(worker)].sums; });
   total.hh = MatrixXd(total.hh.selfadjointView<Eigen::Lower>());
-  if (groups > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
+  if (classes > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
   return total;
 }
 
@@ -197,8 +197,8 @@ template <class Sum>
 void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, const OutputGradient& at_outputs,
                             Sum* gradient) {
   const std::size_t bits = sizes_.bits();
-  const std::size_t groups = similarity_.groups();
-  const auto group_of = similarity_.group_of();
+  const std::size_t classes = similarity_.classes();
+  const auto class_of = similarity_.class_of();
   const std::size_t tile = samples_per_tile(sizes_.dimension());
   const std::size_t piece = samples_per_piece(batch.size);
   // A batch's gradient, like its sums, stands for all samples.
@@ -208,7 +208,7 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
   const auto all = PackedMatrix<T>::from_columns(all_matrix.data(), bits, bits, bits);
   const Matrix labelled_matrix = (scale * at_outputs.labelled).template cast<T>();
   const auto labelled =
-      groups > 1 ? PackedMatrix<T>::from_columns(labelled_matrix.data(), bits, bits, bits) : PackedMatrix<T>();
+      classes > 1 ? PackedMatrix<T>::from_columns(labelled_matrix.data(), bits, bits, bits) : PackedMatrix<T>();
   const Matrix shift = (scale * at_outputs.shift).template cast<T>();
   const T pull = static_cast<T>(scale * at_outputs.pull);
 
@@ -217,20 +217,20 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
     const T* outputs = h.back();
     own.delta.resize(bits * count);
     multiply(all, outputs, count, bits, own.delta.data(), bits);
-    if (groups > 1) {
+    if (classes > 1) {
       own.scratch.resize(bits * count);
       multiply(labelled, outputs, count, bits, own.scratch.data(), bits);
     }
     own.b.resize(bits);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t place = batch.order == nullptr ? first + i : batch.order[first + i];
-      const std::size_t group = groups > 1 ? static_cast<std::size_t>(group_of[place]) : 0;
+      const std::size_t own_class = classes > 1 ? static_cast<std::size_t>(class_of[place]) : 0;
       codes_.unpack(place, own.b.data());
       const T* sample = outputs + i * bits;
       T* delta = own.delta.data() + i * bits;
-      const T* own_shift = shift.data() + group * bits;
+      const T* own_shift = shift.data() + own_class * bits;
       for (std::size_t k = 0; k < bits; ++k) delta[k] += pull * (sample[k] - own.b[k]) + own_shift[k];
-      if (group + 1 < groups) {
+      if (own_class + 1 < classes) {
         for (std::size_t k = 0; k < bits; ++k) delta[k] += own.scratch[i * bits + k];
       }
     }
@@ -264,7 +264,7 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
     *running *= 1 - blend;
     *running += sums;
   }
-  OutputGradient at_outputs(sizes_.bits(), similarity_.groups());
+  OutputGradient at_outputs(sizes_.bits(), similarity_.classes());
   Terms terms = terms_at(running != nullptr ? *running : sums, lambdas_, similarity_, at_outputs);
   terms.weights = weight_decay(parameters);
   backward(stack, batch, at_outputs, gradient);
@@ -279,7 +279,7 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
 template <class T>
 Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, const Visit& visit) {
   const LayerStack<T> stack(sizes_, parameters);
-  OutputGradient unused(sizes_.bits(), similarity_.groups());
+  OutputGradient unused(sizes_.bits(), similarity_.classes());
   OutputSums sums = forward(stack, batch, Keep::nothing, visit);
   sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
   Terms terms = terms_at(sums, lambdas_, similarity_, unused);

@@ -32,25 +32,25 @@ struct Lambdas {
 struct OutputSums {
   double samples = 0;
   MatrixXd hh;           // H H^T
-  MatrixXd labelled_hh;  // the same over samples of a group but the last; empty where there is one group only
-  MatrixXd group_sums;   // L x groups: the sum of h over each group
-  VectorXd group_sizes;
+  MatrixXd labelled_hh;  // the same over labelled samples; empty where there is one class only
+  MatrixXd class_sums;   // L x classes: the sum of h over each class
+  VectorXd class_sizes;
   double squared_gap = 0;  // ||H - B||^2
   double differing = 0;    // bits in which sgn(H) and B differ
 
-  OutputSums(std::size_t bits, std::size_t groups);
+  OutputSums(std::size_t bits, std::size_t classes);
   OutputSums& operator*=(double factor);
   OutputSums& operator+=(const OutputSums& other);
 };
 
-// dJ/dh_i = pull (h_i - b_i) + all h_i + labelled h_i (for samples of a group but the last) + shift.col(group of i)
+// dJ/dh_i = pull (h_i - b_i) + all h_i + labelled h_i (for labelled samples) + shift.col(class of i)
 struct OutputGradient {
   double pull = 0;
   MatrixXd all;
-  MatrixXd labelled;  // empty where there is one group only
+  MatrixXd labelled;  // empty where there is one class only
   MatrixXd shift;
 
-  OutputGradient(std::size_t bits, std::size_t groups);
+  OutputGradient(std::size_t bits, std::size_t classes);
 };
 
 // J by its terms.
@@ -69,10 +69,11 @@ struct Terms {
 class Similarity {
  public:
   virtual ~Similarity() = default;
-  // Samples fall into groups, which sums are taken over: one for all, or the classes and, last, the unlabelled.
-  virtual std::size_t groups() const { return 1; }
-  // The group of each sample of the training set; empty where there is one only.
-  virtual std::span<const std::int32_t> group_of() const { return {}; }
+  // The classes that sums are taken over: one for all samples, or those of the labels and, last, the unlabelled
+  // samples.
+  virtual std::size_t classes() const { return 1; }
+  // The class of each sample of the training set; empty where there is one only.
+  virtual std::span<const std::int32_t> class_of() const { return {}; }
   // The term's value as a function of the sums over all samples; adds its derivative to `gradient`.
   virtual double evaluate(const OutputSums& sums, OutputGradient& gradient) const = 0;
   // The decay of weights that the term has of its own.
@@ -108,7 +109,7 @@ class Objective {
   Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
                  double blend = 1);
 
-  std::size_t groups() const { return similarity_.groups(); }
+  std::size_t classes() const { return similarity_.classes(); }
 
   // The terms only, in memory that does not grow with the batch. visit(first, count, h), if given, sees the outputs
   // H of all samples, a few at a time, from several threads.

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "learn/network_start.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
-#include "methods/uh_bdnn/reconstruction.h"
+#include "methods/uh_bdnn/reconstruction_term.h"
 
 namespace bdnn {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "expect_error.h"
-#include "hash/model_file.h"
 #include "learn/affine.h"
+#include "model/model_file.h"
 
 namespace bdnn {
 namespace {

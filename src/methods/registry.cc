@@ -1,6 +1,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/methods.h"
+#include "bdnn/codes.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
 #include "methods/itq/itq.h"

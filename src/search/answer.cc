@@ -66,7 +66,7 @@ void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, c
     return;
   }
   table_scratch_.resize(static_cast<std::size_t>(threads_.count()));
-  lookups_ = {&segment, &filter, &workload.question, LookupCosts(segment.tables), expected.budget};
+  lookups_ = {&segment, &filter, &workload.question, ProbeCosts(segment.tables), expected.budget};
   left_count_ = 0;
   constexpr std::size_t kPerTurn = 8;
   const std::size_t turns = (queries_.size() + kPerTurn - 1) / kPerTurn;

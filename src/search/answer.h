@@ -47,7 +47,7 @@ class Answerer {
     const Segment* segment = nullptr;
     const RowFilter* filter = nullptr;
     const Question* question = nullptr;
-    LookupCosts costs;
+    ProbeCosts costs;
     Budget budget;
   };
 

@@ -2,8 +2,8 @@
 #include <variant>
 
 #include "base/error.h"
-#include "bdnn/reconstruction.h"
-#include "hash/code_scores.h"
+#include "bdnn/scores.h"
+#include "coding/code_scores.h"
 #include "search/content.h"
 
 namespace bdnn {
@@ -70,7 +70,7 @@ void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist,
   CodeScores::Scratch scratch;
   state_->scores.norms(codes.data(), shortlist.size(), scratch, scores);
   // Made here, not of all queries before: those of one take up to 16 KB.
-  const ScoreTables tables = state_->scores.tables(queries.slice(query, 1), query).front();
+  const LookupTables tables = state_->scores.tables(queries.slice(query, 1), query).front();
   for (std::size_t i = 0; i < shortlist.size(); ++i) scores[i] = tables.linear(codes.data() + i * bytes) + scores[i];
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "codes/scan_kernel.h"
+#include "codes/hamming_scan.h"
 
 namespace bdnn {
 

@@ -10,9 +10,9 @@ namespace {
 constexpr double kMegabyte = 1 << 20;
 
 // The bytes that all tables take together.
-double bytes_of(const Tables& tables) {
+double bytes_of(const HashTables& tables) {
   double bytes = 0;
-  for (const Table& table : tables.tables) {
+  for (const HashTable& table : tables.tables) {
     bytes += static_cast<double>(table.buckets()) * (4 + 1.0 / 8) + static_cast<double>(tables.count) * 4;
     if (!tables.of_whole_codes()) bytes += static_cast<double>(tables.plane_bytes());
   }
@@ -44,7 +44,7 @@ double fetch_cost(double bytes) {
 }
 
 // The larger the tables, the farther away is what a bucket leads to.
-LookupCosts::LookupCosts(const Tables& tables) {
+ProbeCosts::ProbeCosts(const HashTables& tables) {
   const double megabytes = bytes_of(tables) / kMegabyte;
   const auto count = static_cast<double>(tables.tables.size());
   if (tables.of_whole_codes()) {

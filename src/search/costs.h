@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "search/tables.h"
+#include "search/hash_tables.h"
 
 namespace bdnn {
 
@@ -29,16 +29,16 @@ double tile_hit_cost(const CodeLayout& layout);
 double fetch_cost(double bytes);
 
 // What a step of search_tables() is expected to look at.
-struct LookupStep {
+struct ProbeStep {
   double probes = 0;
   double buckets = 0;
   double candidates = 0;
 };
 
 // A search through tables.
-struct LookupCosts {
-  LookupCosts() = default;
-  explicit LookupCosts(const Tables& tables);
+struct ProbeCosts {
+  ProbeCosts() = default;
+  explicit ProbeCosts(const HashTables& tables);
 
   double probe = 0;      // a look whether a bucket holds codes
   double bucket = 0;     // one that does
@@ -46,7 +46,7 @@ struct LookupCosts {
   double hit = 0;        // one that is near enough: is it met for the first time?
 
   // Of a bucket, no more than so many codes are looked at.
-  double of(const LookupStep& step, double most_of_a_bucket) const {
+  double of(const ProbeStep& step, double most_of_a_bucket) const {
     const double looked_at = std::min(step.candidates, step.buckets * most_of_a_bucket);
     return probe * step.probes + bucket * step.buckets + candidate * looked_at;
   }

@@ -17,11 +17,11 @@ void gather(const ScanSource& source, const RowFilter& filter, GatheredCodes& ga
   const CodeLayout& layout = source.layout;
   gathered.tiles.assign(layout.bytes(rows.size()), 0);
   constexpr std::size_t kAhead = 16;
-  const std::size_t group_bytes = layout.lanes * kLine;
+  const std::size_t strip_bytes = layout.lanes * kLine;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) {
-      const std::uint8_t* next = source.tiles + rows[i + kAhead] / layout.codes_per_group() * group_bytes;
-      for (std::size_t at = 0; at < group_bytes; at += kLine) __builtin_prefetch(next + at);
+      const std::uint8_t* next = source.tiles + rows[i + kAhead] / layout.codes_per_strip() * strip_bytes;
+      for (std::size_t at = 0; at < strip_bytes; at += kLine) __builtin_prefetch(next + at);
     }
     copy_code(layout, source.tiles, rows[i], gathered.tiles.data(), i);
   }

@@ -86,14 +86,14 @@ class View {
     return keys;
   }
 
-  Table table(const TableRecord& record, const Tables& tables) const {
+  HashTable table(const TableRecord& record, const HashTables& tables) const {
     const Substring& part = record.substring;
     if (part.bits < 1 || part.bits > kMostSubstringBits || part.first > tables.code_bits ||
         part.bits > tables.code_bits - part.first || record.planes.has_value() == tables.of_whole_codes() ||
         (tables.of_whole_codes() && part.bits != tables.code_bits)) {
       failure("{}: is damaged: a table over {} bits from bit {} on is impossible", path_, part.bits, part.first);
     }
-    Table table{part.first, part.bits, nullptr, nullptr, nullptr, nullptr};
+    HashTable table{part.first, part.bits, nullptr, nullptr, nullptr, nullptr};
     table.occupied = section<std::uint64_t>(record.occupied, table.occupied_words(), "table");
     table.starts = section<std::uint32_t>(record.starts, table.buckets() + 1, "table");
     table.rows = section<std::uint32_t>(record.rows, tables.count, "table");

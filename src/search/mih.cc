@@ -14,7 +14,7 @@ constexpr std::size_t kFetchBytes = 1536;
 constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are looked at
 
 // The first lines of a bucket's codes; the machine itself sees the rest coming.
-void fetch(const Tables& tables, const Table& table, std::size_t begin, std::size_t end) {
+void fetch(const HashTables& tables, const HashTable& table, std::size_t begin, std::size_t end) {
   const std::size_t bytes = std::min((end - begin) * tables.word_bytes(), kFetchBytes);
   for (std::size_t w = 0; w < tables.words(); ++w) {
     const std::uint8_t* at = table.planes + (w * tables.count + begin) * tables.word_bytes();
@@ -24,10 +24,10 @@ void fetch(const Tables& tables, const Table& table, std::size_t begin, std::siz
 
 // Calls use(table, key) for the query's own bucket of each table (s = 0), or for those at one bit from it (s = 1).
 template <class Use>
-void each_near_bucket(const Tables& tables, const std::uint8_t* query, std::size_t s, std::size_t first_tables,
+void each_near_bucket(const HashTables& tables, const std::uint8_t* query, std::size_t s, std::size_t first_tables,
                       const Use& use) {
   for (std::size_t j = 0; j < first_tables; ++j) {
-    const Table& table = tables.tables[j];
+    const HashTable& table = tables.tables[j];
     const std::uint32_t own = substring(query, table.first_bit, table.bits);
     if (s == 0) {
       use(table, own);
@@ -37,10 +37,10 @@ void each_near_bucket(const Tables& tables, const std::uint8_t* query, std::size
   }
 }
 
-class Lookup {
+class Probe {
  public:
-  Lookup(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs, const std::uint8_t* query,
-         double budget, std::size_t fetched, TableScratch& scratch, Collector& collector)
+  Probe(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs, const std::uint8_t* query,
+        double budget, std::size_t fetched, TableScratch& scratch, Collector& collector)
       : tables_(tables),
         steps_(steps),
         costs_(costs),
@@ -53,7 +53,7 @@ class Lookup {
 
   bool run() {
     std::size_t longest = 0;
-    for (const Table& table : tables_.tables) longest = std::max(longest, table.bits);
+    for (const HashTable& table : tables_.tables) longest = std::max(longest, table.bits);
     const std::size_t count = tables_.tables.size();
     for (std::size_t s = 0; s <= longest; ++s) {
       if (s <= 1 && number_of(s, 0) >= fetched_) announce(s);
@@ -75,14 +75,14 @@ class Lookup {
   // The first rounds have few buckets per table: those of all tables are fetched at once, not table after table.
   void announce(std::size_t s) const {
     const auto each = [&](const auto& use) { each_near_bucket(tables_, query_, s, tables_.tables.size(), use); };
-    each([](const Table& table, std::uint32_t key) { __builtin_prefetch(table.occupied + key / 64); });
-    each([](const Table& table, std::uint32_t key) {
+    each([](const HashTable& table, std::uint32_t key) { __builtin_prefetch(table.occupied + key / 64); });
+    each([](const HashTable& table, std::uint32_t key) {
       if (table.has(key)) __builtin_prefetch(table.starts + key);
     });
   }
 
   bool step(std::size_t s, std::size_t j) {
-    const Table& table = tables_.tables[j];
+    const HashTable& table = tables_.tables[j];
     if (s > table.bits) return true;
     if (spent_ + expected_cost(s, j) > budget_) return false;
     const std::uint32_t own = substring(query_, table.first_bit, table.bits);
@@ -127,7 +127,7 @@ class Lookup {
     return costs_.probe * binomial(tables_.tables[j].bits, s);
   }
 
-  void look(const Table& table, const Range& range, std::size_t s, std::size_t j) {
+  void look(const HashTable& table, const Range& range, std::size_t s, std::size_t j) {
     for (std::uint32_t from = range.begin; from < range.end;) {
       const std::uint32_t to = from + std::min(range.end - from, static_cast<std::uint32_t>(TableScratch::kHits));
       take({from, to}, table, s, j);
@@ -135,7 +135,7 @@ class Lookup {
     }
   }
 
-  void take(const Range& range, const Table& table, std::size_t s, std::size_t j) {
+  void take(const Range& range, const HashTable& table, std::size_t s, std::size_t j) {
     Hit* hits = scratch_.hits.data();
     if (table.planes == nullptr) {
       const std::size_t size = range.end - range.begin;
@@ -155,9 +155,9 @@ class Lookup {
   }
 
   // Whether an earlier step met the code: told by the code itself, so nothing has to be remembered.
-  bool met_before(const Table& table, std::size_t at, std::size_t s, std::size_t j) const {
+  bool met_before(const HashTable& table, std::size_t at, std::size_t s, std::size_t j) const {
     for (std::size_t i = 0; i < tables_.tables.size(); ++i) {
-      const Table& other = tables_.tables[i];
+      const HashTable& other = tables_.tables[i];
       const std::size_t within = i < j ? s + 1 : s;  // met if the substring differs in fewer bits
       if (i != j && differing(table, at, other) < within) return true;
     }
@@ -165,7 +165,7 @@ class Lookup {
   }
 
   // In how many bits of the other table's substring the code that stands at `at` differs from the query.
-  std::size_t differing(const Table& table, std::size_t at, const Table& other) const {
+  std::size_t differing(const HashTable& table, std::size_t at, const HashTable& other) const {
     const std::size_t word_bits = 8 * tables_.word_bytes();
     const std::size_t first_word = other.first_bit / word_bits;
     const std::size_t shift = other.first_bit % word_bits;
@@ -177,7 +177,7 @@ class Lookup {
   }
 
   // Word w of the code that stands at `at`, where it differs from the query.
-  std::uint64_t word(const Table& table, std::size_t at, std::size_t w) const {
+  std::uint64_t word(const HashTable& table, std::size_t at, std::size_t w) const {
     const std::size_t place = w * tables_.count + at;
     return tables_.word_bytes() == 4 ? word_at<std::uint32_t>(table.planes, place) ^ word_at<std::uint32_t>(query_, w)
                                      : word_at<std::uint64_t>(table.planes, place) ^ word_at<std::uint64_t>(query_, w);
@@ -190,9 +190,9 @@ class Lookup {
     return value;
   }
 
-  const Tables& tables_;
-  std::span<const LookupStep> steps_;
-  const LookupCosts& costs_;
+  const HashTables& tables_;
+  std::span<const ProbeStep> steps_;
+  const ProbeCosts& costs_;
   const std::uint8_t* query_;
   double budget_;
   std::size_t fetched_;  // steps whose buckets are on their way already
@@ -204,12 +204,12 @@ class Lookup {
 
 }  // namespace
 
-std::size_t fetch_steps(const Tables& tables, const std::uint8_t* query, std::size_t steps) {
+std::size_t fetch_steps(const HashTables& tables, const std::uint8_t* query, std::size_t steps) {
   const std::size_t count = tables.tables.size();
   const std::size_t fetched = tables.of_whole_codes() ? 0 : std::min(steps, 2 * count);
   for (std::size_t s = 0; s * count < fetched; ++s) {
     each_near_bucket(tables, query, s, std::min(count, fetched - s * count),
-                     [&](const Table& table, std::uint32_t key) {
+                     [&](const HashTable& table, std::uint32_t key) {
                        if (!table.has(key)) return;
                        const std::uint32_t* start = table.starts + key;
                        const auto end = std::min<std::uint32_t>(start[1], static_cast<std::uint32_t>(tables.count));
@@ -219,10 +219,10 @@ std::size_t fetch_steps(const Tables& tables, const std::uint8_t* query, std::si
   return fetched;
 }
 
-bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
+bool search_tables(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs,
                    const std::uint8_t* query, double budget, std::size_t fetched, TableScratch& scratch,
                    Collector& collector) {
-  return Lookup(tables, steps, costs, query, budget, fetched, scratch, collector).run();
+  return Probe(tables, steps, costs, query, budget, fetched, scratch, collector).run();
 }
 
 }  // namespace bdnn

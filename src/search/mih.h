@@ -3,7 +3,7 @@
 
 #include "search/collector.h"
 #include "search/costs.h"
-#include "search/tables.h"
+#include "search/hash_tables.h"
 
 namespace bdnn {
 
@@ -22,12 +22,12 @@ struct TableScratch {
 // distance s * tables + j has been met: one that was not differs in at least s + 1 bits of each of the first j + 1
 // substrings and in at least s of each other.
 // The first `fetched` steps are those that fetch_steps() was called for.
-bool search_tables(const Tables& tables, std::span<const LookupStep> steps, const LookupCosts& costs,
+bool search_tables(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs,
                    const std::uint8_t* query, double budget, std::size_t fetched, TableScratch& scratch,
                    Collector& collector);
 
 // Has the memory send the buckets of a query's first steps while another query is answered. Returns how many steps it
 // was for: at most as many as differ in one bit.
-std::size_t fetch_steps(const Tables& tables, const std::uint8_t* query, std::size_t steps);
+std::size_t fetch_steps(const HashTables& tables, const std::uint8_t* query, std::size_t steps);
 
 }  // namespace bdnn

@@ -81,7 +81,7 @@ double gathered_scan_cost(const Segment& segment, const Workload& workload) {
 // spent and a scan does the rest.
 class CostByDistance {
  public:
-  CostByDistance(const Segment& segment, const LookupCosts& costs, std::size_t k, double most_budget)
+  CostByDistance(const Segment& segment, const ProbeCosts& costs, std::size_t k, double most_budget)
       : is_whole_(segment.steps.size() > segment.codes.layout.bits) {
     // Of a bucket of equal codes, the first k are looked at.
     const double most = segment.tables.of_whole_codes() ? as_real(k) : as_real(segment.size());
@@ -106,7 +106,7 @@ class CostByDistance {
 };
 
 // What is found costs in both plans, but tables meet it several times and in no order.
-double table_found_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload) {
+double table_found_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload) {
   const double found = expected_found(segment, workload);
   double hits = found * (1 + as_real(segment.tables.tables.size()) / 3);
   if (!workload.question.radius && !segment.steps.empty()) {
@@ -122,7 +122,7 @@ struct TableCost {
   double patience = 1;
 };
 
-TableCost nearest_cost(const Segment& segment, const LookupCosts& costs, const Workload& workload, double scan) {
+TableCost nearest_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload, double scan) {
   // A filter makes the k-th that may be returned as far as a later one of all.
   const double k = as_real(workload.question.k) / std::max(workload.share, 1e-9);
   std::size_t measured = 0;
@@ -150,7 +150,7 @@ TableCost nearest_cost(const Segment& segment, const LookupCosts& costs, const W
 }
 
 TableCost table_cost(const Segment& segment, const Workload& workload, double scan) {
-  const LookupCosts costs(segment.tables);
+  const ProbeCosts costs(segment.tables);
   const double found = kQueryCost + table_found_cost(segment, costs, workload);
   const auto& radius = workload.question.radius;
   if (!radius) {
@@ -172,19 +172,19 @@ Workload workload_of(const Segment& segment, const Question& question, std::size
   return {question, queries, threads, live * (allowed ? as_real(*allowed) / all : 1)};
 }
 
-std::vector<LookupStep> expect_steps(const Segment& segment) {
-  std::vector<LookupStep> steps;
-  const Tables& tables = segment.tables;
+std::vector<ProbeStep> expect_steps(const Segment& segment) {
+  std::vector<ProbeStep> steps;
+  const HashTables& tables = segment.tables;
   const Statistics& statistics = segment.statistics;
   const double most = kForcedFactor * scan_cost(segment.codes.layout, segment.size(), 1) +
                       kForcedLeast;  // more probes are never paid for
   double sum = 0;
   while (!tables.tables.empty() && steps.size() <= tables.code_bits && steps.size() < kMostSteps && sum < most) {
     const std::size_t number = steps.size();
-    const Table& table = tables.tables[number % tables.tables.size()];
+    const HashTable& table = tables.tables[number % tables.tables.size()];
     const double mean = as_real(tables.count) / as_real(table.buckets());
     const double probes = binomial(table.bits, number / tables.tables.size());
-    LookupStep step{probes, probes * (1 - std::exp(-mean)), probes * mean};
+    ProbeStep step{probes, probes * (1 - std::exp(-mean)), probes * mean};
     if (number < statistics.step_buckets.size()) {
       step.buckets = statistics.step_buckets[number];
       step.candidates = statistics.step_candidates[number];

@@ -7,7 +7,7 @@
 namespace bdnn {
 
 // What lookups in the segment's tables will meet, by its statistics: worked out once, for all searches.
-std::vector<LookupStep> expect_steps(const Segment& segment);
+std::vector<ProbeStep> expect_steps(const Segment& segment);
 
 // What is known before a search.
 struct Workload {

@@ -69,7 +69,7 @@ std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& q
   check_question(database.bits(), database.origin(), queries, options);
   Answerer answerer(options.threads);
   std::vector<Segment> segments = as_segments(database);
-  std::vector<BuiltTable> built;
+  std::vector<BuiltHashTable> built;
   if (want_tables(segments, queries.size(), options)) {
     Segment& segment = segments.front();
     Threads threads(options.threads);

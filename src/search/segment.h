@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "search/costs.h"
+#include "search/hash_tables.h"
 #include "search/scan.h"
-#include "search/tables.h"
 
 namespace bdnn {
 
@@ -47,12 +47,12 @@ struct Statistics {
 
 struct Segment {
   ScanSource codes;
-  Tables tables;  // perhaps none
+  HashTables tables;  // perhaps none
   KeyView keys;
   const std::uint64_t* live = nullptr;  // null: all
   std::size_t live_count = 0;
   Statistics statistics;
-  std::vector<LookupStep> steps;  // of its tables, as far as any search would go: see expect_steps()
+  std::vector<ProbeStep> steps;  // of its tables, as far as any search would go: see expect_steps()
 
   std::size_t size() const { return codes.count; }
   bool is_live(std::size_t row) const { return live == nullptr || ((live[row / 64] >> row % 64) & 1) != 0; }

@@ -53,7 +53,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   Segment segment;
   segment.codes = {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()};
   Threads threads(options.threads);
-  std::vector<BuiltTable> built;
+  std::vector<BuiltHashTable> built;
   const bool thinkable = options.tables == IndexOptions::Tables::always ||
                          (options.tables == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
   if (thinkable) {
@@ -68,7 +68,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   segment.steps = expect_steps(segment);
   record.statistics = segment.statistics;
   if (!thinkable || (options.tables == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
-  for (BuiltTable& table : built) {
+  for (BuiltHashTable& table : built) {
     fill_table(codes, threads, table);
     TableRecord& written = record.tables.emplace_back();
     written.substring = table.substring;

@@ -26,8 +26,8 @@ void copy_code(const ScanSource& codes, std::size_t row, std::uint8_t* to) {
 }
 
 // The buckets that search_tables() looks at in one step, for a query that is one of the codes but stands for others.
-LookupStep count_step(const std::uint8_t* query, std::size_t s, const Table& table) {
-  LookupStep step;
+ProbeStep count_step(const std::uint8_t* query, std::size_t s, const HashTable& table) {
+  ProbeStep step;
   const std::uint32_t own = substring(query, table.first_bit, table.bits);
   const std::uint32_t itself = s == 0 ? 1 : 0;
   Combinations flips(table.bits, s);
@@ -95,15 +95,15 @@ Statistics measure(const Segment& segment, Threads& threads) {
       statistics.distances[i].push_back(static_cast<std::uint16_t>(k < hits.size() ? hits[k].distance : layout.bits));
     }
   }
-  const Tables& tables = segment.tables;
+  const HashTables& tables = segment.tables;
   if (tables.tables.empty()) return statistics;
   const std::size_t farthest = tables.of_whole_codes() ? layout.bits : kMeasuredSubstringDistance;
   const std::size_t samples = tables.of_whole_codes() ? kWholeCodeSamples : kSamples;
   for (std::size_t s = 0; s <= farthest; ++s) {
-    for (const Table& table : tables.tables) {
-      LookupStep sum;
+    for (const HashTable& table : tables.tables) {
+      ProbeStep sum;
       for (std::size_t q = 0; q < samples; ++q) {
-        const LookupStep step = count_step(queries[q], s, table);
+        const ProbeStep step = count_step(queries[q], s, table);
         sum.buckets += step.buckets;
         sum.candidates += step.candidates;
       }

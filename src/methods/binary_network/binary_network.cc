@@ -1,7 +1,7 @@
 #include "methods/binary_network/binary_network.h"
 
 #include "base/error.h"
-#include "methods/itq/itq.h"
+#include "learn/itq_rotation.h"
 
 namespace bdnn {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "expect_error.h"
-#include "hash/model_file.h"
-#include "methods/uh_bdnn/reconstruction.h"
+#include "methods/uh_bdnn/reconstruction_term.h"
+#include "model/model_file.h"
 #include "temporary_directory.h"
 
 namespace bdnn {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bdnn/version.h"
-#include "hash/tensor_file.h"
+#include "model/tensor_file.h"
 
 namespace bdnn {
 namespace {

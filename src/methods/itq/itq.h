@@ -9,7 +9,6 @@
 // of one affine layer.
 #pragma once
 
-#include "linalg/matrix.h"
 #include "methods/method.h"
 
 namespace bdnn {
@@ -18,8 +17,6 @@ struct ItqOptions {
   int rotations = 50;  // alternations of B and R; the objective has settled well before
 };
 
-// R for the projected data v (L x m), from the random rotation of that seed on.
-MatrixXd itq_rotation(const MatrixXf& v, int rotations, std::uint64_t seed, Threads& threads, Progress& progress);
 Method itq_method();
 
 }  // namespace bdnn

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "methods/itq/itq.h"
+#include "learn/itq_rotation.h"
 
 namespace bdnn {
 
@@ -14,13 +14,13 @@ PairwiseLabels::PairwiseLabels(std::span<const std::int64_t> labels, std::size_t
   for (const std::int64_t label : labels) {
     if (label != -1) classes.emplace(label, 0);
   }
-  for (auto& [label, group] : classes) group = static_cast<std::int32_t>(classes_++);
+  for (auto& [label, own_class] : classes) own_class = static_cast<std::int32_t>(classes_++);
   if (classes_ == 0) misuse("all samples are unlabelled (-1); sh-bdnn learns from labels");
   if (classes_ == 1) {
     misuse("all labelled samples have the same label; sh-bdnn learns from pairs of the same and of different classes");
   }
   for (const std::int64_t label : labels) {
-    group_of_.push_back(label == -1 ? static_cast<std::int32_t>(classes_) : classes.at(label));
+    class_of_.push_back(label == -1 ? static_cast<std::int32_t>(classes_) : classes.at(label));
   }
 }
 
@@ -39,9 +39,9 @@ void PairwiseLabels::turn_outputs(int rotations, const TrainingSet& queries, con
 double PairwiseLabels::evaluate(const OutputSums& sums, OutputGradient& gradient) const {
   const auto l = static_cast<double>(bits_);
   const auto classes = static_cast<Eigen::Index>(classes_);
-  const auto hy = sums.group_sums.leftCols(classes);
+  const auto hy = sums.class_sums.leftCols(classes);
   const VectorXd h1 = hy.rowwise().sum();
-  const double labelled = sums.group_sizes.head(classes).sum();
+  const double labelled = sums.class_sizes.head(classes).sum();
   const double scale = weight_ / (2 * sums.samples);
   gradient.labelled += scale * 4 / (l * l) * sums.labelled_hh;
   gradient.shift.leftCols(classes) += scale * 4 / l * ((-2 * hy).colwise() + h1);

@@ -15,8 +15,8 @@ class PairwiseLabels final : public CodeStep {
                     Threads& threads);
 
   std::string similarity_name() const override { return "pairs"; }
-  std::size_t groups() const override { return classes_ + 1; }
-  std::span<const std::int32_t> group_of() const override { return group_of_; }
+  std::size_t classes() const override { return classes_ + 1; }
+  std::span<const std::int32_t> class_of() const override { return class_of_; }
   double evaluate(const OutputSums& sums, OutputGradient& gradient) const override;
   void start(const TrainingSet&, TargetCodes&) override {}
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
@@ -26,7 +26,7 @@ class PairwiseLabels final : public CodeStep {
   std::size_t bits_;
   double weight_;
   std::size_t classes_ = 0;
-  std::vector<std::int32_t> group_of_;  // classes in ascending order of their labels, then the unlabelled
+  std::vector<std::int32_t> class_of_;  // classes in ascending order of their labels, then the unlabelled
 
   int rotations_ = 0;
   const TrainingSet* queries_ = nullptr;

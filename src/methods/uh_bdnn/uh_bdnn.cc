@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "methods/binary_network/binary_network.h"
-#include "methods/uh_bdnn/reconstruction.h"
+#include "methods/uh_bdnn/reconstruction_term.h"
 
 namespace bdnn {
 namespace {
@@ -17,7 +17,7 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
   constexpr std::size_t kColumnsInCache = 2048;
   if (group != Group::automatic) return group == Group::one ? 1 : group == Group::four ? 4 : 8;
   for (const std::size_t size : {8, 4}) {
-    const CodeGroups groups(bits, size);
+    const BitGroups groups(bits, size);
     if (groups.columns() <= kColumnsInCache && groups.features() * kSamplesPerFeature <= samples) return size;
   }
   return 1;
@@ -85,7 +85,7 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   if (group > 1 && options.code_start == CodeStart::zero) {
     misuse("code_start=zero goes bit by bit; with group={} take code_start=outputs", group);
   }
-  if (!CodeGroups::is_possible(task.bits, group)) {
+  if (!BitGroups::is_possible(task.bits, group)) {
     misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
            group);
   }

@@ -1,0 +1,56 @@
+// Codes read through their model: search by the distance of a query, as it is, to what the codes stand for.
+//
+//     bdnn::Codes codes = bdnn::encode(model, base, {.refined = true});
+//     bdnn::ScoreScan scan(model, bdnn::RankBy::reconstruction, codes);
+//     bdnn::RankedResults results;
+//     scan.search(queries, 10, results);
+//     for (auto [id, score, distance] : results[0]) { ... }        // score: squared distance to the rebuilt vector
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "bdnn/codes.h"
+#include "bdnn/model.h"
+#include "bdnn/rank_by.h"
+#include "bdnn/rerank.h"
+#include "bdnn/vectors.h"
+
+namespace bdnn {
+
+// Judges the members of a shortlist (bdnn/rerank.h) by their codes.
+class CodeRanking final : public Ranking {
+ public:
+  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);  // code i is that of id i
+  CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries);  // ids are the index's
+  ~CodeRanking() override;
+
+  void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A database arranged to be searched whole, by asymmetric distance or reconstruction. It takes the memory of the codes
+// and, for reconstruction, two bytes more per code. Any number of threads may search the same one.
+class ScoreScan {
+ public:
+  ScoreScan(const Model& model, RankBy by, const Codes& database, int threads = 0);
+  ~ScoreScan();
+  ScoreScan(ScoreScan&&) noexcept;
+  ScoreScan& operator=(ScoreScan&&) noexcept;
+
+  std::size_t size() const;
+  std::size_t bytes() const;  // of memory
+
+  // The k nearest to each query, by ascending score, then ascending id: what computing every score would give. There
+  // are fewer where the database has fewer. threads = 0: one per core. Results do not depend on it.
+  void search(const Vectors& queries, std::size_t k, RankedResults& results, int threads = 0) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bdnn

@@ -1,0 +1,314 @@
+#include "codes/hamming_scan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/simd_target.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "codes/hamming_scan.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bdnn::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class Lane>
+using LineTag = hn::CappedTag<Lane, kLine / sizeof(Lane)>;
+
+template <class Lane>
+HWY_INLINE Lane lane_at(const std::uint8_t* from, std::size_t i) {
+  Lane value;
+  std::memcpy(&value, from + i * sizeof(Lane), sizeof(Lane));
+  return value;
+}
+
+// Thresholds are at most bits + 1; a lane of 8 bits holds those of its codes.
+template <class Lane>
+HWY_INLINE Lane as_lane(std::uint32_t threshold) {
+  return static_cast<Lane>(std::min<std::uint64_t>(threshold, std::numeric_limits<Lane>::max()));
+}
+
+// The distances of one vector of codes: `lines` points at lane 0 of the first of them, lane w is kLine * w farther.
+template <class Lane, std::size_t kLanes, class D>
+HWY_INLINE hn::Vec<D> distances_of(D d, const std::uint8_t* lines, std::size_t lanes, const std::uint8_t* query) {
+  const std::size_t count = kLanes == 0 ? lanes : kLanes;
+  auto sum = hn::PopulationCount(
+      hn::Xor(hn::LoadU(d, reinterpret_cast<const Lane*>(lines)), hn::Set(d, lane_at<Lane>(query, 0))));
+  for (std::size_t w = 1; w < count; ++w) {
+    const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + w * kLine));
+    sum = hn::Add(sum, hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(query, w)))));
+  }
+  return sum;
+}
+
+// The smaller of two distances. 64-bit minima are slow; the upper halves of distances are zeros, so 32-bit ones do.
+template <class D>
+HWY_INLINE hn::Vec<D> nearer(D d, hn::Vec<D> a, hn::Vec<D> b) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8 && HWY_TARGET != HWY_SCALAR) {
+    const hn::Repartition<std::uint32_t, D> d32;
+    return hn::BitCast(d, hn::Min(hn::BitCast(d32, a), hn::BitCast(d32, b)));
+  } else {
+    return hn::Min(a, b);
+  }
+}
+
+// The lanes of a mask as bits.
+template <class D>
+HWY_INLINE std::uint64_t bits_of(D d, hn::Mask<D> mask) {
+  std::uint8_t bytes[8];
+  hn::StoreMaskBits(d, mask, bytes);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes, (hn::MaxLanes(d) + 7) / 8);  // no more than was stored, or it would have to wait
+  return bits;
+}
+
+// Appends the codes whose bits are set: code i has row first_row + i and distance distances[i].
+template <class Lane>
+HWY_INLINE std::size_t append_hits(std::uint64_t bits, const Lane* distances, std::uint32_t first_row, Hit* hits) {
+  std::size_t count = 0;
+  for (; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
+    hits[count++] = {first_row + i, static_cast<std::uint32_t>(distances[i])};
+  }
+  return count;
+}
+
+// What the fast loop saw coming: the hits of one query in one tile. Out of its way, so that it keeps its registers.
+template <class Lane, std::size_t kLanes>
+HWY_NOINLINE std::uint32_t report_tile(const std::uint8_t* tile, std::size_t lanes, std::uint32_t first_row,
+                                       const ScanTask& task, HitSink sink) {
+  const LineTag<Lane> d;
+  constexpr std::size_t kStrip = kLine / sizeof(Lane);
+  constexpr std::size_t kCodes = kStripsPerTile * kStrip;
+  alignas(kLine) Lane distances[kCodes];
+  std::uint64_t near[(kCodes + 63) / 64] = {};
+  const auto below = hn::Set(d, as_lane<Lane>(task.below));
+  for (std::size_t strip = 0; strip < kStripsPerTile; ++strip) {
+    for (std::size_t at = 0; at < kStrip; at += hn::Lanes(d)) {
+      const std::uint8_t* lines = tile + strip * lanes * kLine + at * sizeof(Lane);
+      const auto values = distances_of<Lane, kLanes>(d, lines, lanes, task.query);
+      const std::size_t i = strip * kStrip + at;
+      hn::Store(values, d, distances + i);
+      near[i / 64] |= bits_of(d, hn::Lt(values, below)) << i % 64;
+    }
+  }
+  // One loop over all strips: most tiles have one hit.
+  Hit hits[kCodes];
+  std::size_t count = 0;
+  for (std::size_t word = 0; word < std::size(near); ++word) {
+    count +=
+        append_hits(near[word], distances + 64 * word, static_cast<std::uint32_t>(first_row + 64 * word), hits + count);
+  }
+  return count == 0 ? task.below : sink(task.collector, hits, count);
+}
+
+// The least distances of each query to codes of kTiles tiles, lane by lane. kQueries queries share each load of codes.
+// kLanes is the number of lanes of a code, 0 where only `lanes` knows.
+template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
+HWY_INLINE void nearest_in(const std::uint8_t* tiles, std::size_t lanes, const ScanTask* tasks,
+                           hn::Vec<LineTag<Lane>>* nearest) {
+  const LineTag<Lane> d;
+  const std::size_t line_count = kLanes == 0 ? lanes : kLanes;
+  const std::size_t strip_bytes = line_count * kLine;
+  for (std::size_t part = 0; part < kTiles * kLine; part += hn::Lanes(d) * sizeof(Lane)) {
+    const std::uint8_t* tile = tiles + part / kLine * kStripsPerTile * strip_bytes + part % kLine;
+    hn::Vec<LineTag<Lane>> sum[kQueries][kStripsPerTile];
+    const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
+      const std::uint8_t* lines = tile + w * kLine;
+      for (std::size_t strip = 0; strip < kStripsPerTile; ++strip) {
+        const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + strip * strip_bytes));
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          use(sum[q][strip], hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(tasks[q].query, w)))));
+        }
+      }
+    };
+    differing(0, [](auto& total, auto bits) HWY_ATTR { total = bits; });
+    for (std::size_t w = 1; w < line_count; ++w) {
+      differing(w, [](auto& total, auto bits) HWY_ATTR { total = hn::Add(total, bits); });
+    }
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
+      nearest[q] = part == 0 ? least : nearer(d, nearest[q], least);
+    }
+  }
+}
+
+// Tiles that share a comparison with the threshold. Of codes of one lane, a tile has so few instructions that a
+// comparison for each would be felt.
+template <std::size_t kLanes>
+constexpr std::size_t kTilesTogether = kLanes == 1 ? 2 : 1;
+
+template <class Lane, std::size_t kLanes, std::size_t kTiles>
+HWY_INLINE void report(const std::uint8_t* tiles, std::size_t lanes, std::size_t first_row, ScanTask& task,
+                       HitSink sink) {
+  constexpr std::size_t kCodes = kStripsPerTile * kLine / sizeof(Lane);
+  for (std::size_t i = 0; i < kTiles; ++i) {
+    const std::uint8_t* tile = tiles + i * kStripsPerTile * lanes * kLine;
+    const auto row = static_cast<std::uint32_t>(first_row + i * kCodes);
+    task.below = report_tile<Lane, kLanes>(tile, lanes, row, task, sink);
+  }
+}
+
+// All tiles in their order, kTiles at a time; what is left of `tile_count` is not looked at.
+template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
+HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+                     ScanTask* tasks, HitSink sink) {
+  const LineTag<Lane> d;
+  constexpr std::size_t kCodes = kStripsPerTile * kLine / sizeof(Lane);
+  hn::Vec<LineTag<Lane>> below[kQueries];
+  for (std::size_t q = 0; q < kQueries; ++q) below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
+  for (std::size_t t = 0; t + kTiles <= tile_count; t += kTiles) {
+    const std::uint8_t* here = tiles + t * kStripsPerTile * (kLanes == 0 ? lanes : kLanes) * kLine;
+    hn::Vec<LineTag<Lane>> nearest[kQueries];
+    for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
+    nearest_in<Lane, kLanes, kQueries, kTiles>(here, lanes, tasks, nearest);
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(nearest[q], below[q])))) continue;
+      report<Lane, kLanes, kTiles>(here, lanes, first_row + t * kCodes, tasks[q], sink);
+      below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
+    }
+  }
+}
+
+// For one query, which waits for the memory: it answers fastest when asked for several pages at a time. Tiles of a
+// stretch of pages are looked at across the pages, and those with hits reported in their order afterwards.
+template <class Lane, std::size_t kLanes>
+HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+                            ScanTask& task, HitSink sink) {
+  const LineTag<Lane> d;
+  constexpr std::size_t kTiles = kTilesTogether<kLanes>;
+  constexpr std::size_t kCodes = kStripsPerTile * kLine / sizeof(Lane);
+  constexpr std::size_t kPages = 8;
+  constexpr std::size_t kPage = 4096;
+  const std::size_t tile_bytes = kStripsPerTile * lanes * kLine;
+  const std::size_t per_page = std::clamp<std::size_t>(kPage / (kTiles * tile_bytes), 1, 64 / kPages);
+  const std::size_t stretch = kPages * per_page * kTiles;
+  const std::size_t far = lanes * sizeof(Lane) * 8 / 2;
+  std::size_t t = 0;
+  for (; t + stretch <= tile_count; t += stretch) {
+    const std::uint8_t* here = tiles + t * tile_bytes;
+    if (task.below > far) {  // most tiles would have hits
+      scan<Lane, kLanes, 1, kTiles>(here, stretch, lanes, first_row + t * kCodes, &task, sink);
+      continue;
+    }
+    const auto below = hn::Set(d, as_lane<Lane>(task.below));
+    std::uint64_t with_hits = 0;
+    for (std::size_t i = 0; i < per_page; ++i) {
+      for (std::size_t page = 0; page < kPages; ++page) {
+        const std::size_t number = page * per_page + i;
+        hn::Vec<LineTag<Lane>> nearest = hn::Zero(d);
+        nearest_in<Lane, kLanes, 1, kTiles>(here + number * kTiles * tile_bytes, lanes, &task, &nearest);
+        with_hits |= std::uint64_t{!hn::AllFalse(d, hn::Lt(nearest, below))} << number;
+      }
+    }
+    for (; with_hits != 0; with_hits &= with_hits - 1) {
+      const std::size_t number = kTiles * static_cast<std::size_t>(std::countr_zero(with_hits));
+      report<Lane, kLanes, kTiles>(here + number * tile_bytes, lanes, first_row + (t + number) * kCodes, task, sink);
+    }
+  }
+  scan<Lane, kLanes, 1, kTiles>(tiles + t * tile_bytes, tile_count - t, lanes, first_row + t * kCodes, &task, sink);
+}
+
+template <class Lane, std::size_t kLanes>
+void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
+              ScanTask* tasks, std::size_t task_count, HitSink sink) {
+  constexpr std::size_t kTogether = 4;
+  constexpr std::size_t kTiles = kTilesTogether<kLanes>;
+  std::size_t i = 0;
+  for (; i + kTogether <= task_count; i += kTogether) {
+    scan<Lane, kLanes, kTogether, kTiles>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+  }
+  for (; i < task_count; ++i) scan_across<Lane, kLanes>(tiles, tile_count, lanes, first_row, tasks[i], sink);
+  const std::size_t whole = tile_count / kTiles * kTiles;
+  if (whole == tile_count) return;
+  const std::uint8_t* last = tiles + whole * kStripsPerTile * lanes * kLine;
+  const std::size_t last_row = first_row + whole * kStripsPerTile * kLine / sizeof(Lane);
+  for (std::size_t q = 0; q < task_count; ++q) scan<Lane, kLanes, 1, 1>(last, 1, lanes, last_row, tasks + q, sink);
+}
+
+void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
+                 ScanTask* tasks, std::size_t task_count, HitSink sink) {
+  const auto run = [&](auto kernel) { kernel(tiles, tile_count, layout.lanes, first_row, tasks, task_count, sink); };
+  switch (layout.lane_bytes) {
+    case 1: return run(scan_all<std::uint8_t, 1>);
+    case 2: return run(scan_all<std::uint16_t, 1>);
+    case 4:
+      switch (layout.lanes) {
+        case 1: return run(scan_all<std::uint32_t, 1>);
+        case 3: return run(scan_all<std::uint32_t, 3>);
+        default: return run(scan_all<std::uint32_t, 0>);
+      }
+    default:
+      switch (layout.lanes) {
+        case 1: return run(scan_all<std::uint64_t, 1>);
+        case 2: return run(scan_all<std::uint64_t, 2>);
+        case 4: return run(scan_all<std::uint64_t, 4>);
+        default: return run(scan_all<std::uint64_t, 0>);
+      }
+  }
+}
+
+template <class Word>
+HWY_INLINE std::size_t planes_of(std::size_t words, const std::uint8_t* planes, std::size_t stride, std::size_t begin,
+                                 std::size_t end, const std::uint8_t* query, std::uint32_t below, Hit* hits) {
+  const hn::ScalableTag<Word> d;
+  const std::size_t step = hn::Lanes(d);
+  const auto* plane = reinterpret_cast<const Word*>(planes);
+  const auto limit = hn::Set(d, static_cast<Word>(below));
+  const auto first = hn::Set(d, lane_at<Word>(query, 0));
+  std::size_t count = 0;
+  const auto compare = [&](std::size_t i, std::uint64_t present) HWY_ATTR {
+    auto sum = hn::PopulationCount(hn::Xor(hn::LoadU(d, plane + i), first));
+    for (std::size_t w = 1; w < words; ++w) {
+      const auto code = hn::LoadU(d, plane + w * stride + i);
+      sum = hn::Add(sum, hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Word>(query, w)))));
+    }
+    const std::uint64_t near = bits_of(d, hn::Lt(sum, limit)) & present;
+    if (HWY_LIKELY(near == 0)) return;
+    alignas(kLine) Word distances[kLine / sizeof(Word)];
+    hn::Store(sum, d, distances);
+    count += append_hits(near, distances, static_cast<std::uint32_t>(i), hits + count);
+  };
+  std::size_t i = begin;
+  for (; i + step <= end; i += step) compare(i, ~std::uint64_t{0});
+  if (i < end) compare(i, (std::uint64_t{1} << (end - i)) - 1);
+  return count;
+}
+
+std::size_t scan_bucket(std::size_t word_bytes, std::size_t words, const std::uint8_t* planes, std::size_t stride,
+                        std::size_t begin, std::size_t end, const std::uint8_t* query, std::uint32_t below, Hit* hits) {
+  if (word_bytes == 4) return planes_of<std::uint32_t>(words, planes, stride, begin, end, query, below, hits);
+  return planes_of<std::uint64_t>(words, planes, stride, begin, end, query, below, hits);
+}
+
+}  // namespace
+}  // namespace bdnn::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bdnn {
+namespace {
+HWY_EXPORT(scan_layout);
+HWY_EXPORT(scan_bucket);
+}  // namespace
+
+void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
+                ScanTask* tasks, std::size_t task_count, HitSink sink) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(scan_layout)(layout, tiles, tile_count, first_row, tasks, task_count, sink);
+}
+
+std::size_t scan_planes(std::size_t word_bytes, std::size_t words, const std::uint8_t* planes, std::size_t stride,
+                        std::size_t begin, std::size_t end, const std::uint8_t* query, std::uint32_t below, Hit* hits) {
+  choose_simd_target();
+  return HWY_DYNAMIC_DISPATCH(scan_bucket)(word_bytes, words, planes, stride, begin, end, query, below, hits);
+}
+
+}  // namespace bdnn
+#endif  // HWY_ONCE

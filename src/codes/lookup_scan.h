@@ -1,0 +1,35 @@
+// Sums of small tables over pieces of codes, of four or eight bits, 64 codes at a time in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bdnn {
+
+// Codes of `rows` bytes stand in blocks of 64: first the 64 first bytes, then the 64 second bytes, and so on.
+inline constexpr std::size_t kCodesPerTableBlock = 64;
+inline constexpr std::size_t kQueriesPerTableScan = 4;
+
+// How many bits of a code choose a value from a table.
+enum class LookupWidth : std::uint8_t { four_bits, eight_bits };
+inline constexpr std::size_t values_per_byte(LookupWidth width) { return width == LookupWidth::four_bits ? 32 : 256; }
+
+// One query's tables: 16 values for the lower four bits of a code's first byte, 16 for its upper four bits, then those
+// of the second byte, and so on; or 256 values for each byte. Sums stay at 255 once they get there.
+struct ByteTables {
+  const std::uint8_t* values;
+  std::uint8_t limit;  // at most 254
+  std::uint32_t*
+      found;  // receives, ascending, the codes whose sum is at most the limit, counted from the first block's
+  std::size_t found_count;
+};
+
+// Goes over `blocks` blocks for up to kQueriesPerTableScan queries. `found` has room for all codes of the blocks.
+void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                 ByteTables* queries, std::size_t query_count);
+
+// The sums themselves, of one query: 64 per block.
+void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                const std::uint8_t* values, std::uint8_t* sums);
+
+}  // namespace bdnn

@@ -1,0 +1,161 @@
+#include "coding/code_descent.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+
+#include "base/random.h"
+
+namespace bdnn {
+namespace {
+
+struct Problem {
+  MatrixXd gram;
+  MatrixXf q;
+};
+
+// Samples x rebuilt as W b, with W (dimension x bits) at random; `overlap` mixes one direction into all of them.
+Problem random_problem(std::size_t bits, std::size_t dimension, std::size_t samples, double overlap,
+                       std::uint64_t seed) {
+  Random random(seed);
+  MatrixXd w(dimension, bits);
+  for (double& entry : w.reshaped()) entry = random.normal();
+  w.colwise() += overlap * VectorXd::Ones(w.rows());
+  MatrixXd x(dimension, samples);
+  for (double& entry : x.reshaped()) entry = 2 * random.normal();
+  return {w.transpose() * w, (w.transpose() * x).cast<float>()};
+}
+
+double value(const Problem& problem, Eigen::Index sample, const VectorXd& b) {
+  return b.dot(problem.gram * b) - 2 * problem.q.col(sample).cast<double>().dot(b);
+}
+
+VectorXd bits_of(unsigned code, std::size_t bits) {
+  VectorXd b(bits);
+  for (std::size_t k = 0; k < bits; ++k) b[static_cast<Eigen::Index>(k)] = (code >> k & 1U) != 0 ? 1 : -1;
+  return b;
+}
+
+MatrixXf signs(const MatrixXf& h) {
+  return h.unaryExpr([](float v) { return v >= 0 ? 1.0F : -1.0F; });
+}
+
+RC_GTEST_PROP(CodeDescent, NeverMakesACodeWorseAndEndsWhereNoFlipHelps, ()) {
+  const auto bits = *rc::gen::inRange<std::size_t>(1, 40);
+  const auto samples = *rc::gen::inRange<std::size_t>(1, 50);
+  const Problem problem = random_problem(bits, bits + 3, samples, 0.3, *rc::gen::arbitrary<std::uint64_t>());
+  const MatrixXf start = signs(problem.q);
+  MatrixXf b = start;
+  CodeDescent(problem.gram, 1000).run(problem.q.data(), samples, b.data());
+  for (Eigen::Index i = 0; i < b.cols(); ++i) {
+    const VectorXd code = b.col(i).cast<double>();
+    RC_ASSERT(code.cwiseAbs() == VectorXd::Ones(code.size()));
+    const double reached = value(problem, i, code);
+    const double tolerance = 1e-4 * (1 + std::abs(reached));
+    RC_ASSERT(reached <= value(problem, i, start.col(i).cast<double>()) + tolerance);
+    for (Eigen::Index k = 0; k < code.size(); ++k) {
+      VectorXd flipped = code;
+      flipped[k] = -flipped[k];
+      RC_ASSERT(reached <= value(problem, i, flipped) + tolerance);
+    }
+  }
+}
+
+TEST(CodeDescent, FindsTheBestCodeWhereColumnsAreOrthogonal) {
+  Problem problem = random_problem(10, 10, 64, 0, 3);
+  problem.gram = MatrixXd::Identity(10, 10) * 2.5;
+  MatrixXf b = MatrixXf::Zero(10, 64);
+  CodeDescent(problem.gram, 10).run(problem.q.data(), 64, b.data());
+  EXPECT_EQ(b, signs(problem.q));
+}
+
+// Coordinate descent may end in a code that only two flips at once would improve. Where samples do come from codes,
+// with noise, it mostly finds the best of all 2^L.
+TEST(CodeDescent, MostlyEqualsExhaustiveSearchWhereSamplesComeFromCodes) {
+  Random random(11);
+  for (std::size_t bits = 2; bits <= 10; ++bits) {
+    const std::size_t samples = 100;
+    const std::size_t dimension = 8 * bits;
+    MatrixXd w(dimension, bits);
+    for (double& entry : w.reshaped()) entry = random.normal();
+    MatrixXd x(dimension, samples);
+    for (Eigen::Index i = 0; i < x.cols(); ++i) {
+      x.col(i) = w * bits_of(static_cast<unsigned>(random.below(1U << bits)), bits);
+      for (double& entry : x.col(i)) entry += random.normal();
+    }
+    const Problem problem{w.transpose() * w, (w.transpose() * x).cast<float>()};
+    MatrixXf b = signs(problem.q);
+    CodeDescent(problem.gram, 1000).run(problem.q.data(), samples, b.data());
+    int found = 0;
+    for (Eigen::Index i = 0; i < b.cols(); ++i) {
+      double best = std::numeric_limits<double>::max();
+      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, bits_of(code, bits)));
+      const double reached = value(problem, i, b.col(i).cast<double>());
+      EXPECT_GE(reached, best - 1e-3 * std::abs(best));
+      found += reached <= best + 1e-3 * std::abs(best) ? 1 : 0;
+    }
+    EXPECT_GE(found, 95) << bits << " bits";
+  }
+}
+
+TEST(CodeDescent, ASampleDoesNotDependOnThoseBesideIt) {
+  const Problem problem = random_problem(24, 30, 37, 0.2, 7);
+  const CodeDescent descent(problem.gram, 100, 5);
+  MatrixXf together = MatrixXf::Zero(24, 37);
+  descent.run(problem.q.data(), 37, together.data());
+  for (Eigen::Index i = 0; i < 37; ++i) {
+    MatrixXf alone = MatrixXf::Zero(24, 1);
+    descent.run(problem.q.col(i).data(), 1, alone.data());
+    EXPECT_EQ(alone, together.col(i)) << i;
+  }
+}
+
+TEST(CodeDescent, AnUndecidedBitStaysAndIsPlusOneWhereItWasZero) {
+  const MatrixXd gram = MatrixXd::Identity(3, 3);
+  const MatrixXf q = MatrixXf::Zero(3, 2);
+  MatrixXf b(3, 2);
+  b << 1, 0, -1, 0, -1, 0;
+  CodeDescent(gram, 5, 3).run(q.data(), 2, b.data());
+  EXPECT_EQ(b, (MatrixXf(3, 2) << 1, 1, -1, 1, -1, 1).finished());
+}
+
+RC_GTEST_PROP(CodeDescent, LocalSearchNeverMakesACodeWorseAndMoreRoundsAreNoWorse, ()) {
+  const auto bits = *rc::gen::inRange<std::size_t>(1, 150);
+  const Problem problem = random_problem(bits, bits / 2 + 3, 20, 0.3, *rc::gen::arbitrary<std::uint64_t>());
+  const MatrixXf start = signs(problem.q);
+  double last = std::numeric_limits<double>::max();
+  for (const int rounds : {0, 1, 5, 30}) {
+    MatrixXf b = start;
+    CodeDescent(problem.gram, 1000, rounds).run(problem.q.data(), 20, b.data());
+    double sum = 0;
+    for (Eigen::Index i = 0; i < b.cols(); ++i) {
+      RC_ASSERT(b.col(i).cwiseAbs() == VectorXf::Ones(b.rows()));
+      sum += value(problem, i, b.col(i).cast<double>());
+    }
+    RC_ASSERT(sum <= last + 1e-4 * std::abs(last));
+    last = sum;
+  }
+}
+
+TEST(CodeDescent, LocalSearchFindsTheBestCodeWhereDescentAloneDoesNot) {
+  const std::size_t bits = 10;
+  const std::size_t samples = 200;
+  const Problem problem = random_problem(bits, 8, samples, 0.5, 5);
+  const auto found = [&](int rounds) {
+    MatrixXf b = signs(problem.q);
+    CodeDescent(problem.gram, 1000, rounds).run(problem.q.data(), samples, b.data());
+    int count = 0;
+    for (Eigen::Index i = 0; i < b.cols(); ++i) {
+      double best = std::numeric_limits<double>::max();
+      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, bits_of(code, bits)));
+      count += value(problem, i, b.col(i).cast<double>()) <= best + 1e-3 * std::abs(best) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_LT(found(0), 150);
+  EXPECT_GE(found(200), 195);
+}
+
+}  // namespace
+}  // namespace bdnn

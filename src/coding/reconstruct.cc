@@ -1,0 +1,159 @@
+// What a model makes of vectors and codes besides codes: outputs before the sign, and rebuilt vectors.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/blocks.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "bdnn/encode.h"
+#include "codes/codes_file.h"
+#include "coding/refiner.h"
+#include "data/format.h"
+#include "model/hash_encoder.h"
+
+namespace bdnn {
+
+void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
+  const std::size_t tile = samples_per_tile(encoder.dimension());
+  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
+    const Range range = block_range(block, x.size());
+    std::vector<float> floats(tile * encoder.dimension());
+    HashEncoder::Scratch scratch;
+    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
+      const std::size_t n = std::min(tile, range.first + range.count - i);
+      const float* h = encoder.outputs(x.floats(i, n, floats.data()), n, scratch);
+      std::copy_n(h, n * encoder.bits(), outputs + i * encoder.bits());
+    }
+  });
+}
+
+Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
+  if (vectors.dimension() != model.dimension()) {
+    misuse("the vectors have dimension {}, the model expects {}", vectors.dimension(), model.dimension());
+  }
+  const HashEncoder encoder = make_encoder(model);
+  std::vector<float> values(encoder.bits() * vectors.size());
+  Threads team(threads);
+  outputs_of(encoder, vectors, team, values.data());
+  return {encoder.bits(), vectors.size(), std::move(values)};
+}
+
+namespace {
+
+// Mapped, so that memory does not grow with the file, but read once for its checksum.
+Codes verified_codes(const std::string& path) {
+  Codes codes = map_codes(path);
+  const std::span bytes(codes.data(), codes.size() * codes.bytes_per_code());
+  if (checksum(std::as_bytes(bytes)) != read_codes_header(path).payload_checksum) {
+    failure("{}: is damaged: the checksum of its codes does not agree", path);
+  }
+  return codes;
+}
+
+void check_codes(const Model& model, const Codes& codes) {
+  if (codes.bits() != model.bits()) misuse("the codes have {} bits, the model's have {}", codes.bits(), model.bits());
+  if (!codes.origin().model.empty() && codes.origin().model != fingerprint(model)) {
+    misuse("the codes were made by the model {}, not by this one ({})", codes.origin().model, fingerprint(model));
+  }
+}
+
+}  // namespace
+
+Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
+  const DecoderView decoder(model);
+  check_codes(model, codes);
+  const std::size_t dimension = model.dimension();
+  std::vector<float> values(dimension * codes.size());
+  Threads team(threads);
+  team.for_each(blocks_of(codes.size()), [&](std::size_t block, int) {
+    const Range range = block_range(block, codes.size());
+    std::vector<float> b;
+    decoder.rebuild(codes[range.first].data(), range.count, b, values.data() + range.first * dimension);
+  });
+  return {dimension, codes.size(), std::move(values)};
+}
+
+ReconstructionError reconstruct_file(const Model& model, const std::string& from, const std::string& rebuilt,
+                                     const std::string& originals, int thread_count, Progress& progress) {
+  const DecoderView decoder(model);
+  const Codes codes = is_codes_file(from) ? verified_codes(from) : load_codes(from, model.bits());
+  check_codes(model, codes);
+  const Shape shape{model.dimension(), codes.size(), Element::f32};
+  std::unique_ptr<VectorReader> reader;
+  Shape read;
+  if (!originals.empty()) {
+    reader = open_vectors(originals);
+    read = reader->shape();
+    if (read.dimension != shape.dimension || read.count != shape.count) {
+      misuse("{} has {} vectors of dimension {}, and {} codes rebuild dimension {}", originals, read.count,
+             read.dimension, shape.count, shape.dimension);
+    }
+  }
+  std::unique_ptr<VectorWriter> writer;
+  if (!rebuilt.empty()) writer = format_for_writing(rebuilt).create({rebuilt, shape, ""});
+
+  struct Worker {
+    std::vector<float> b;
+    std::vector<float> rebuilt;
+    std::vector<float> originals;
+    std::shared_ptr<std::byte> bytes;
+    double error = 0;
+    double squares = 0;
+    std::vector<double> sum;
+  };
+  Threads threads(thread_count);
+  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
+  Turns reading;
+  double error = 0;
+  double squares = 0;
+  std::vector<double> sum(shape.dimension);
+  const auto compare = [&](Worker& own, const Range& range) {
+    const Vectors block({read.dimension, range.count, read.element}, own.bytes);
+    own.originals.resize(range.count * shape.dimension);
+    const float* x = block.floats(0, range.count, own.originals.data());
+    own.error = own.squares = 0;
+    own.sum.assign(shape.dimension, 0);
+    for (std::size_t i = 0; i < range.count * shape.dimension; ++i) {
+      const double difference = static_cast<double>(x[i]) - static_cast<double>(own.rebuilt[i]);
+      own.error += difference * difference;
+      own.squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      own.sum[i % shape.dimension] += static_cast<double>(x[i]);
+    }
+  };
+  threads.in_order(
+      blocks_of(shape.count),
+      [&](std::size_t block, int worker) {
+        Worker& own = workers[static_cast<std::size_t>(worker)];
+        const Range range = block_range(block, shape.count);
+        own.rebuilt.resize(range.count * shape.dimension);
+        if (reader && !own.bytes) {
+          own.bytes =
+              allocate_vectors({read.dimension, std::min(kSamplesPerBlock, read.count), read.element}, originals);
+        }
+        if (reader) reading.take(block, [&] { reader->read(range.count, own.bytes.get()); });
+        decoder.rebuild(codes[range.first].data(), range.count, own.b, own.rebuilt.data());
+        if (reader) compare(own, range);
+      },
+      [&](std::size_t block, int worker) {
+        const Worker& own = workers[static_cast<std::size_t>(worker)];
+        const Range range = block_range(block, shape.count);
+        if (writer) writer->write(range.count, reinterpret_cast<const std::byte*>(own.rebuilt.data()));
+        error += own.error;
+        squares += own.squares;
+        for (std::size_t k = 0; k < own.sum.size(); ++k) sum[k] += own.sum[k];
+        progress.update("decoding", range.first + range.count, shape.count);
+      });
+  if (!std::isfinite(error)) failure("{}: holds numbers that are not finite, or too large", originals);
+  if (writer) writer->finish();
+  ReconstructionError result{shape.count};
+  if (!reader || shape.count == 0) return result;
+  const auto m = static_cast<double>(shape.count);
+  result.error = error / m;
+  double mean_squares = 0;
+  for (const double s : sum) mean_squares += (s / m) * (s / m);
+  result.variance = squares / m - mean_squares;
+  return result;
+}
+
+}  // namespace bdnn

@@ -1,0 +1,54 @@
+// The term of UH-BDNN and its B step: codes from which a decoder rebuilds the samples.
+#pragma once
+
+#include "learn/decoder.h"
+#include "methods/binary_network/alternation.h"
+
+namespace bdnn {
+
+// What the B step starts from.
+enum class CodeStart { zero, outputs };
+
+struct ReconstructionOptions {
+  double decay = 0;    // lambda1 of the decoder
+  double lambda2 = 0;  // how strongly the network's outputs pull codes
+  CodeStart start = CodeStart::outputs;
+  int sweeps = 100;       // of a descent over the bits, at most
+  int local_search = 0;   // rounds after a descent
+  int code_rounds = 0;    // alternations of decoder and codes alone, before there is a network
+  std::size_t group = 1;  // bits that the decoder takes together
+};
+
+class Reconstruction final : public CodeStep {
+ public:
+  Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options, Threads& threads);
+
+  std::string similarity_name() const override { return "reconstruction"; }
+  double evaluate(const OutputSums&, OutputGradient&) const override { return error_; }  // does not depend on H
+  double weight_decay() const override { return options_.decay / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
+  void start(const TrainingSet& set, TargetCodes& codes) override;
+  void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
+               TargetCodes& codes) override;
+  std::vector<float> state() const override;
+  void restore(const std::vector<float>& state) override;
+
+  const RidgeRegression& decoder() const { return decoder_; }
+
+ private:
+  void fit(const RidgeSums& sums);
+  // The B step and the decoder that follows it. pull(x, first, count, q, b) adds to q what else pulls on the codes, and
+  // sets b to where they start from.
+  using Pull = std::function<void(const float* x, std::size_t first, std::size_t count, float* q, float* b)>;
+  void improve_bits(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
+  void improve_groups(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
+
+  std::size_t bits_;
+  std::size_t dimension_;
+  BitGroups groups_;
+  ReconstructionOptions options_;
+  Threads& threads_;
+  RidgeRegression decoder_;
+  double error_ = 0;
+};
+
+}  // namespace bdnn

@@ -1,0 +1,203 @@
+#include "model/tensor_file.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "base/checksum.h"
+#include "base/error.h"
+
+namespace bdnn {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeader = 1 << 24;
+constexpr std::size_t kMaxExtent = std::size_t{1} << 40;
+constexpr int kMaxDepth = 8;  // a nesting deeper than the format's own is hostile
+
+// The checksum is of the whole file with these digits in its place.
+constexpr std::string_view kNoChecksum = "0000000000000000";
+constexpr std::string_view kChecksumKey = "\"checksum\":\"";
+
+std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+}  // namespace
+
+TensorFileWriter::TensorFileWriter(const TensorFormat& format) {
+  fact("format", std::string(format.name));
+  fact("version", std::to_string(format.version));
+  fact("checksum", std::string(kNoChecksum));
+}
+
+void TensorFileWriter::fact(const std::string& key, const std::string& value) { header_["__metadata__"][key] = value; }
+
+void TensorFileWriter::add(const std::string& name, const char* type, std::span<const std::byte> bytes,
+                           std::vector<std::size_t> shape) {
+  const std::size_t begin = tensors_.size();
+  tensors_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  header_[name] = {{"dtype", type}, {"shape", std::move(shape)}, {"data_offsets", {begin, tensors_.size()}}};
+}
+
+void TensorFileWriter::tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape) {
+  add(name, "F32", std::as_bytes(values), std::move(shape));
+}
+
+void TensorFileWriter::tensor(const std::string& name, std::span<const std::uint8_t> values,
+                              std::vector<std::size_t> shape) {
+  add(name, "U8", std::as_bytes(values), std::move(shape));
+}
+
+std::string TensorFileWriter::finish() {
+  // Invalid UTF-8 in a file's name must not stop a model from being saved.
+  std::string text = header_.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');  // tensors start on a multiple of 8
+  const std::uint64_t length = text.size();
+  std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
+  bytes += text;
+  bytes += tensors_;
+  const std::uint64_t sum = checksum(std::as_bytes(std::span(bytes)));
+  bytes.replace(kLengthBytes + text.find(kChecksumKey) + kChecksumKey.size(), kNoChecksum.size(), hex(sum));
+  return bytes;
+}
+
+TensorFileReader::TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format)
+    : bytes_(bytes), name_(std::move(name)), format_(format) {
+  read_header();
+  check_version();
+  check_checksum();
+}
+
+void TensorFileReader::broken(const std::string& what) const {
+  failure("{}: is no usable {}: it {}", name_, format_.noun, what);
+}
+
+void TensorFileReader::read_header() {
+  if (bytes_.size() < kLengthBytes) broken(fmt::format("is only {} bytes long", bytes_.size()));
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes_.data(), kLengthBytes);
+  if (length > kMaxHeader || length > bytes_.size() - kLengthBytes) {
+    broken(fmt::format("tells of a header of {} bytes in a file of {}: truncated, or another kind of file", length,
+                       bytes_.size()));
+  }
+  header_text_ = bytes_.substr(kLengthBytes, length);
+  tensors_ = bytes_.substr(kLengthBytes + length);
+  const json::parser_callback_t shallow = [this](int depth, json::parse_event_t, json&) {
+    if (depth > kMaxDepth) broken("has a header nested too deep");
+    return true;
+  };
+  header_ = json::parse(header_text_, shallow, false);
+  if (!header_.is_object()) broken("has a header that is not JSON: truncated, damaged, or another kind of file");
+  const auto metadata = header_.find("__metadata__");
+  if (metadata == header_.end() || !metadata->is_object()) broken("has no '__metadata__': not written by bdnn");
+  metadata_ = *metadata;
+  if (fact("format") != format_.name) {
+    broken(fmt::format("is of the format '{}', not '{}'", fact("format"), format_.name));
+  }
+}
+
+void TensorFileReader::check_version() const {
+  const std::uint64_t version = number("version");
+  if (version < 1) broken("has the version 0");
+  if (version > static_cast<std::uint64_t>(format_.version)) {
+    failure("{}: is a {} of version {}, this program knows up to {}; use a newer bdnn (it was written by {})", name_,
+            format_.noun, version, format_.version, fact("program"));
+  }
+}
+
+void TensorFileReader::check_checksum() const {
+  const std::string stated = fact("checksum");
+  const auto at = header_text_.find(kChecksumKey);
+  if (at == std::string_view::npos || stated.size() != kNoChecksum.size()) broken("has no checksum");
+  const std::size_t start = kLengthBytes + at + kChecksumKey.size();
+  Checksum sum;
+  sum.add(std::as_bytes(std::span(bytes_.substr(0, start))));
+  sum.add(std::as_bytes(std::span(kNoChecksum)));
+  sum.add(std::as_bytes(std::span(bytes_.substr(start + kNoChecksum.size()))));
+  if (hex(sum.value()) != stated) broken("is damaged: its checksum does not agree");
+}
+
+std::optional<std::string> TensorFileReader::find_fact(const std::string& key) const {
+  const auto found = metadata_.find(key);
+  if (found == metadata_.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+std::string TensorFileReader::fact(const std::string& key) const {
+  const auto found = find_fact(key);
+  if (!found) broken(fmt::format("has no '{}' in its metadata", key));
+  return *found;
+}
+
+std::uint64_t TensorFileReader::number(const std::string& key) const {
+  const std::string digits = fact(key);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    broken(fmt::format("has '{}' in the place of a number ({})", digits, key));
+  }
+  return value;
+}
+
+std::span<const std::byte> TensorFileReader::tensor(const std::string& name, std::string_view type, std::size_t size,
+                                                    std::size_t rank, std::vector<std::size_t>& shape) const {
+  const auto found = header_.find(name);
+  if (found == header_.end() || !found->is_object()) broken(fmt::format("lacks the tensor '{}'", name));
+  const auto stated_type = found->find("dtype");
+  const auto extents = found->find("shape");
+  const auto offsets = found->find("data_offsets");
+  if (stated_type == found->end() || *stated_type != type || extents == found->end() || !extents->is_array() ||
+      extents->size() != rank || offsets == found->end() || !offsets->is_array() || offsets->size() != 2) {
+    broken(fmt::format("describes the tensor '{}' wrongly", name));
+  }
+  std::size_t count = 1;
+  shape.clear();
+  for (const auto& extent : *extents) {
+    if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() < 1 ||
+        extent.get<std::uint64_t>() > kMaxExtent / count) {
+      broken(fmt::format("gives the tensor '{}' an impossible shape", name));
+    }
+    shape.push_back(extent.get<std::size_t>());
+    count *= shape.back();
+  }
+  if (!(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned()) {
+    broken(fmt::format("gives the tensor '{}' impossible offsets", name));
+  }
+  const auto begin = (*offsets)[0].get<std::uint64_t>();
+  const auto end = (*offsets)[1].get<std::uint64_t>();
+  if (begin > end || end > tensors_.size() || end - begin != count * size) {
+    broken(fmt::format("does not hold the tensor '{}' whole: truncated or damaged", name));
+  }
+  return std::as_bytes(std::span(tensors_.substr(begin, end - begin)));
+}
+
+std::vector<float> TensorFileReader::floats(const std::string& name, std::size_t rank,
+                                            std::vector<std::size_t>& shape) const {
+  const auto content = tensor(name, "F32", sizeof(float), rank, shape);
+  std::vector<float> values(content.size() / sizeof(float));
+  std::memcpy(values.data(), content.data(), content.size());
+  for (const float value : values) {
+    if (!std::isfinite(value)) broken(fmt::format("has an infinite or undefined number in the tensor '{}'", name));
+  }
+  return values;
+}
+
+std::vector<std::uint8_t> TensorFileReader::bytes(const std::string& name, std::size_t rank,
+                                                  std::vector<std::size_t>& shape) const {
+  const auto content = tensor(name, "U8", 1, rank, shape);
+  std::vector<std::uint8_t> values(content.size());
+  std::memcpy(values.data(), content.data(), content.size());
+  return values;
+}
+
+std::string stated_checksum(const std::string& bytes) {
+  return bytes.substr(bytes.find(kChecksumKey) + kChecksumKey.size(), kNoChecksum.size());
+}
+
+bool looks_like_tensor_file(std::string_view head) {
+  constexpr std::string_view kStart = "{\"__metadata__\"";  // JSON objects are written with sorted keys
+  return head.size() > kLengthBytes && head.substr(kLengthBytes).starts_with(kStart);
+}
+
+}  // namespace bdnn

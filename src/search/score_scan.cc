@@ -1,0 +1,371 @@
+// A scan in three steps, each of which lets few codes through to the next: sums of tables rounded down to bytes, 64
+// codes at a time; sums of the tables as they are, with the norm rounded down to 16 bits; the score itself.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "base/blocks.h"
+#include "base/error.h"
+#include "bdnn/scores.h"
+#include "codes/lookup_scan.h"
+#include "coding/code_scores.h"
+
+namespace bdnn {
+namespace {
+
+constexpr std::size_t kBlocksPerChunk = 64;   // between two looks at what was found
+constexpr std::size_t kQueriesPerBatch = 32;  // that a chunk, once in the cache, is scanned for
+constexpr std::size_t kSampledRuns = 32;      // parts of the database that the first bound comes from ...
+constexpr std::size_t kBlocksPerRun = 8;      // ... and their length
+constexpr double kUnits = 254;                // bytes up to this can be told apart from "more"
+constexpr double kLeastUnit = 1e-300;         // that 1 can be divided by
+
+// Codes and their norms as the steps need them.
+struct Database {
+  CodeScores scores;
+  HashEncoder encoder;
+  CodesOrigin origin;
+  std::size_t size = 0;
+  std::size_t code_bytes = 0;
+  std::size_t rows = 0;  // bytes of a code, and one more for the upper half of its norm
+  AlignedBuffer<std::uint8_t> blocks;
+  std::vector<std::uint8_t> lower_norms;  // norm >= least_norm + step * (256 * upper + lower)
+  double least_norm = 0;
+  double step = 0;
+  double slack = 0;  // a score is at most so much above what the second step makes of it
+
+  Database(const Model& model, RankBy by, const Codes& database, Threads& threads);
+
+  std::size_t block_count() const { return (size + kCodesPerTableBlock - 1) / kCodesPerTableBlock; }
+
+  // The first byte of a code; the others follow kCodesPerTableBlock bytes apart.
+  const std::uint8_t* code(std::size_t i) const {
+    return blocks.data() + i / kCodesPerTableBlock * rows * kCodesPerTableBlock + i % kCodesPerTableBlock;
+  }
+
+  // The second step: no more than the score, and less by at most `slack`.
+  double lower_bound(const LookupTables& tables, std::size_t i) const {
+    const std::uint8_t* at = code(i);
+    const double linear = tables.linear(at, kCodesPerTableBlock);
+    if (lower_norms.empty()) return linear;
+    return linear + least_norm + step * (256.0 * at[code_bytes * kCodesPerTableBlock] + lower_norms[i]);
+  }
+};
+
+Database::Database(const Model& model, RankBy by, const Codes& database, Threads& threads)
+    : scores(model, by),
+      encoder(make_encoder(model)),
+      origin(database.origin()),
+      size(database.size()),
+      code_bytes(database.bytes_per_code()),
+      rows(code_bytes + (scores.has_norms() ? 1 : 0)) {
+  if (database.bits() != model.bits()) {
+    misuse("the codes have {} bits, the model's have {}", database.bits(), model.bits());
+  }
+  if (!origin.model.empty() && origin.model != fingerprint(model)) {
+    misuse("the codes were made by the model {}, not by this one ({})", origin.model, fingerprint(model));
+  }
+  const std::size_t bytes = block_count() * rows * kCodesPerTableBlock;
+  blocks = AlignedBuffer<std::uint8_t>(bytes);
+  if (scores.has_norms()) lower_norms.resize(size);
+
+  struct Worker {
+    CodeScores::Scratch scratch;
+    std::vector<double> norms = std::vector<double>(kSamplesPerBlock);
+    double least = std::numeric_limits<double>::max();
+    double most = std::numeric_limits<double>::lowest();
+  };
+  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
+  const auto norms_of = [&](const Range& range, Worker& own) {
+    scores.norms(database[range.first].data(), range.count, own.scratch, own.norms.data());
+  };
+  if (scores.has_norms()) {
+    threads.for_each(blocks_of(size), [&](std::size_t block, int worker) {
+      Worker& own = workers[static_cast<std::size_t>(worker)];
+      const Range range = block_range(block, size);
+      norms_of(range, own);
+      const auto [least, most] = std::minmax_element(own.norms.begin(), own.norms.begin() + range.count);
+      own.least = std::min(own.least, *least);
+      own.most = std::max(own.most, *most);
+    });
+    double most = std::numeric_limits<double>::lowest();
+    least_norm = std::numeric_limits<double>::max();
+    for (const Worker& own : workers) {
+      least_norm = std::min(least_norm, own.least);
+      most = std::max(most, own.most);
+    }
+    if (size == 0) least_norm = most = 0;
+    step = (most - least_norm) / 65535;
+    // Rounding may put a norm a little beside its place; these are far larger than rounding.
+    const double margin = 1e-9 * std::max(std::abs(most), std::abs(least_norm));
+    slack = step + 2 * margin;
+    least_norm -= margin;
+  }
+  static_assert(kSamplesPerBlock % kCodesPerTableBlock == 0);
+  threads.for_each(blocks_of(size), [&](std::size_t block, int worker) {
+    Worker& own = workers[static_cast<std::size_t>(worker)];
+    const Range range = block_range(block, size);
+    if (scores.has_norms()) norms_of(range, own);
+    for (std::size_t i = 0; i < range.count; i += kCodesPerTableBlock) {
+      const std::size_t first = range.first + i;
+      std::uint8_t* out = blocks.data() + first * rows;
+      std::fill_n(out, rows * kCodesPerTableBlock, std::uint8_t{0});
+      for (std::size_t lane = 0; lane < std::min(kCodesPerTableBlock, range.count - i); ++lane) {
+        const auto bytes_of = database[first + lane];
+        for (std::size_t row = 0; row < code_bytes; ++row) out[row * kCodesPerTableBlock + lane] = bytes_of[row];
+        if (!scores.has_norms()) continue;
+        const double place = step > 0 ? std::floor((own.norms[i + lane] - least_norm) / step) : 0;
+        const auto norm = static_cast<unsigned>(std::clamp(place, 0.0, 65535.0));
+        out[code_bytes * kCodesPerTableBlock + lane] = static_cast<std::uint8_t>(norm >> 8);
+        lower_norms[first + lane] = static_cast<std::uint8_t>(norm & 255);
+      }
+    }
+  });
+}
+
+struct Candidate {
+  double lower;  // than its score
+  std::size_t id;
+};
+
+// One query on its way over a part of the database.
+class QueryScan {
+ public:
+  QueryScan(const Database& database, const LookupTables& tables, std::size_t k)
+      : database_(database), tables_(tables), k_(k), enough_(2 * k + 64) {
+    pieces_.assign(tables.values.begin(), tables.values.end());
+    if (!database.lower_norms.empty()) add_norm_tables();
+    values_.resize(pieces_.size());
+    least_ = tables.constant + database.least_norm;
+    most_ = least_;
+    const std::size_t size = table_size();
+    for (std::size_t i = 0; i < pieces_.size(); i += size) {
+      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + size);
+      const double piece_least = *least;
+      least_ += piece_least;
+      most_ += *most;
+      for (std::size_t value = 0; value < size; ++value) pieces_[i + value] -= piece_least;
+    }
+    most_ += database.step * 256;
+    round(most_);
+  }
+
+  // A bound on the k-th best score, from what a sample sums up to.
+  void sample(std::size_t first_block, std::size_t blocks) {
+    if (blocks < 2 * kSampledRuns * kBlocksPerRun || kSampledRuns * kBlocksPerRun * kCodesPerTableBlock < 2 * k_)
+      return;
+    std::array<std::size_t, 256> counts{};
+    std::array<std::uint8_t, kBlocksPerRun * kCodesPerTableBlock> sums;
+    for (std::size_t run = 0; run < kSampledRuns; ++run) {
+      const std::size_t block = first_block + run * (blocks / kSampledRuns);
+      sum_tables(tables_.width, database_.code(block * kCodesPerTableBlock), database_.rows, kBlocksPerRun,
+                 values_.data(), sums.data());
+      for (const std::uint8_t sum : sums) ++counts[sum];
+    }
+    std::size_t within = 0;
+    for (std::size_t sum = 0; sum < 255; ++sum) {
+      within += counts[sum];
+      if (within < k_) continue;
+      // Each table was rounded down by less than a unit, and the lower byte of the norm has no table.
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + 255 * database_.step +
+                 database_.slack);
+      return;
+    }
+  }
+
+  ByteTables byte_tables() {
+    found_.resize(kBlocksPerChunk * kCodesPerTableBlock);
+    const double limit = std::floor((bound_ - least_) / unit_ + 1e-6);
+    return {values_.data(), static_cast<std::uint8_t>(std::clamp(limit, 0.0, kUnits)), found_.data(), 0};
+  }
+
+  // Takes what a chunk gave.
+  void take(const ByteTables& chunk, std::size_t first) {
+    for (std::size_t i = 0; i < chunk.found_count; ++i) {
+      const std::size_t id = first + chunk.found[i];
+      if (id >= database_.size) continue;  // fills up the last block
+      const double lower = database_.lower_bound(tables_, id);
+      if (lower > bound_) continue;
+      candidates_.push_back({lower, id});
+      if (candidates_.size() >= enough_) tighten();
+    }
+  }
+
+  // Adds what another part of the database gave.
+  void take(const QueryScan& other) {
+    candidates_.insert(candidates_.end(), other.candidates_.begin(), other.candidates_.end());
+  }
+
+  // The k best of what is left, by their scores.
+  std::vector<Ranked> best(const std::uint8_t* query_code) {
+    if (candidates_.size() > k_) tighten();
+    std::vector<std::uint8_t> codes(candidates_.size() * database_.code_bytes);
+    std::vector<double> norms(candidates_.size());
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const std::uint8_t* at = database_.code(candidates_[i].id);
+      for (std::size_t row = 0; row < database_.code_bytes; ++row) {
+        codes[i * database_.code_bytes + row] = at[row * kCodesPerTableBlock];
+      }
+    }
+    CodeScores::Scratch scratch;
+    database_.scores.norms(codes.data(), candidates_.size(), scratch, norms.data());
+    std::vector<Ranked> ranked;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const std::span<const std::uint8_t> code(codes.data() + i * database_.code_bytes, database_.code_bytes);
+      ranked.push_back({candidates_[i].id, tables_.linear(code.data()) + norms[i],
+                        static_cast<std::uint32_t>(hamming_distance(code, {query_code, code.size()}))});
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
+    ranked.resize(std::min(k_, ranked.size()));
+    return ranked;
+  }
+
+ private:
+  std::size_t table_size() const { return tables_.width == LookupWidth::eight_bits ? 256 : 16; }
+
+  // The upper byte of a norm takes part as one table, or two, more.
+  void add_norm_tables() {
+    const std::size_t size = table_size();
+    for (std::size_t place = 1; place < 256; place *= size) {
+      for (std::size_t value = 0; value < size; ++value) {
+        pieces_.push_back(database_.step * 256 * static_cast<double>(place * value));
+      }
+    }
+  }
+
+  void tighten() {
+    const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    const auto less = [](const Candidate& a, const Candidate& b) { return a.lower < b.lower; };
+    std::nth_element(candidates_.begin(), last, candidates_.end(), less);
+    tighten_to(last->lower + database_.slack);
+    std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.lower > bound_; });
+    enough_ = std::max(2 * k_ + 64, 2 * candidates_.size());  // many may score the same
+  }
+
+  void tighten_to(double bound) {
+    bound_ = std::min(bound_, bound);
+    if (bound_ - least_ < 0.9 * (top_ - least_)) round(bound_);
+  }
+
+  // Makes bytes of the tables, so that the largest that can be told stands for `top`.
+  void round(double top) {
+    top_ = top;
+    unit_ = std::max((top - least_) / kUnits, kLeastUnit);
+    const double units = 1 / unit_;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      values_[i] = static_cast<std::uint8_t>(std::min(255.0, pieces_[i] * units));  // none is negative: rounds down
+    }
+  }
+
+  const Database& database_;
+  const LookupTables& tables_;
+  std::size_t k_;
+  std::size_t enough_;          // candidates to look for a tighter bound
+  std::vector<double> pieces_;  // the tables of the code and of its norm, each less its least value
+  double least_ = 0;            // no score is below
+  double most_ = 0;             // nor above
+  double top_ = 0;
+  double unit_ = 0;
+  double bound_ = std::numeric_limits<double>::infinity();  // at least k codes score no more
+  std::vector<std::uint8_t> values_;
+  std::vector<std::uint32_t> found_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+struct ScoreScan::State {
+  Database database;
+};
+
+ScoreScan::ScoreScan(const Model& model, RankBy by, const Codes& database, int thread_count) {
+  Threads threads(thread_count);
+  state_ = std::make_unique<State>(State{Database(model, by, database, threads)});
+}
+
+ScoreScan::~ScoreScan() = default;
+ScoreScan::ScoreScan(ScoreScan&&) noexcept = default;
+ScoreScan& ScoreScan::operator=(ScoreScan&&) noexcept = default;
+
+std::size_t ScoreScan::size() const { return state_->database.size; }
+std::size_t ScoreScan::bytes() const {
+  const Database& database = state_->database;
+  return database.block_count() * database.rows * kCodesPerTableBlock + database.lower_norms.size();
+}
+
+void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& results, int thread_count) const {
+  if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  results.clear();
+  Threads threads(thread_count);
+  const Database& database = state_->database;
+  k = std::min(k, database.size);
+  const std::size_t batches = (queries.size() + kQueriesPerBatch - 1) / kQueriesPerBatch;
+  const auto team = static_cast<std::size_t>(threads.count());
+  // Few queries share the threads by parts of the database.
+  const std::size_t chunks = (database.block_count() + kBlocksPerChunk - 1) / kBlocksPerChunk;
+  const std::size_t parts =
+      batches >= team || batches == 0 ? 1 : std::clamp<std::size_t>(chunks / 8, 1, team / batches);
+  struct QueryBatch {
+    std::vector<LookupTables> tables;
+    std::vector<std::uint8_t> codes;
+    std::vector<std::vector<QueryScan>> parts;
+    std::mutex preparing;
+    std::size_t left = 0;
+  };
+  std::vector<QueryBatch> all(batches);
+  std::vector<std::vector<Ranked>> ranked(queries.size());
+  threads.for_each(batches * parts, [&](std::size_t task, int) {
+    QueryBatch& batch = all[task / parts];
+    const std::size_t first = task / parts * kQueriesPerBatch;
+    const std::size_t count = std::min(kQueriesPerBatch, queries.size() - first);
+    {
+      const std::lock_guard lock(batch.preparing);
+      if (batch.tables.empty()) {
+        const Vectors own = queries.slice(first, count);
+        batch.tables = database.scores.tables(own, first);
+        batch.codes.resize(count * database.code_bytes);
+        std::vector<float> floats(count * own.dimension());
+        HashEncoder::Scratch scratch;
+        database.encoder.encode(own.floats(0, count, floats.data()), count, scratch, batch.codes.data());
+        batch.parts.resize(parts);
+        batch.left = parts;
+      }
+    }
+    const std::size_t part = task % parts;
+    const std::size_t begin = chunks * part / parts * kBlocksPerChunk;
+    const std::size_t end = std::min(database.block_count(), chunks * (part + 1) / parts * kBlocksPerChunk);
+    std::vector<QueryScan> scans;
+    for (std::size_t q = 0; q < count; ++q) {
+      scans.emplace_back(database, batch.tables[q], k);
+      if (end > begin) scans.back().sample(begin, end - begin);
+    }
+    std::array<ByteTables, kQueriesPerBatch> tables;
+    for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
+      for (std::size_t q = 0; q < count; ++q) tables[q] = scans[q].byte_tables();
+      const std::size_t here = std::min(kBlocksPerChunk, end - block);
+      for (std::size_t q = 0; q < count; q += kQueriesPerTableScan) {
+        scan_tables(database.scores.width(), database.code(block * kCodesPerTableBlock), database.rows, here,
+                    tables.data() + q, std::min(kQueriesPerTableScan, count - q));
+      }
+      for (std::size_t q = 0; q < count; ++q) scans[q].take(tables[q], block * kCodesPerTableBlock);
+    }
+    {
+      const std::lock_guard lock(batch.preparing);
+      batch.parts[part] = std::move(scans);
+      if (--batch.left > 0) return;
+    }
+    for (std::size_t q = 0; q < count; ++q) {
+      QueryScan& whole = batch.parts[0][q];
+      for (std::size_t other = 1; other < parts; ++other) whole.take(batch.parts[other][q]);
+      ranked[first + q] = whole.best(batch.codes.data() + q * database.code_bytes);
+    }
+    batch.parts.clear();
+  });
+  for (const auto& entries : ranked) results.append(entries);
+}
+
+}  // namespace bdnn
