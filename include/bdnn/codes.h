@@ -12,6 +12,9 @@ namespace bdnn {
 
 inline constexpr std::size_t kMaxBits = 4096;
 
+// The bytes that a code of so many bits takes.
+constexpr std::size_t bytes_for_bits(std::size_t bits) { return (bits + 7) / 8; }
+
 // What is known about where codes come from; empty where it is not.
 struct CodesOrigin {
   std::string model;     // fingerprint(model) of what encoded them: codes of different models must not be compared
@@ -36,9 +39,12 @@ class Codes {
 
   std::size_t bits() const { return bits_; }
   std::size_t size() const { return count_; }
-  std::size_t bytes_per_code() const { return (bits_ + 7) / 8; }
+  std::size_t bytes_per_code() const { return bytes_for_bits(bits_); }
   const std::uint8_t* data() const { return data_.get(); }
   const CodesOrigin& origin() const { return origin_; }
+
+  // Codes [first, first + count), without a copy; what does not exist raises Error.
+  Codes slice(std::size_t first, std::size_t count) const;
 
   std::span<const std::uint8_t> operator[](std::size_t i) const {
     return {data_.get() + i * bytes_per_code(), bytes_per_code()};

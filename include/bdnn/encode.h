@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "bdnn/codes.h"
@@ -20,10 +22,47 @@ struct EncodeOptions {
   int threads = 0;       // 0: one per core
 };
 
-// The codes of all vectors. A vector that is not finite raises Error with its number, and so does a model without a
-// decoder where refined codes are asked for.
+// A model made ready to encode: weights are packed and threads started once. Once warm, it allocates nothing but what
+// it returns. One thread may use it at a time; threads that encode at the same time have one each.
+//
+//     bdnn::Encoder encoder(model);
+//     encoder.encode(vector, code);                 // one vector: dimension() floats to bytes_per_code() bytes
+//     bdnn::Codes codes = encoder.encode(vectors);  // many, on all threads
+class Encoder {
+ public:
+  // Refined codes of a model without a decoder raise Error.
+  explicit Encoder(const Model& model, const EncodeOptions& options = {});
+  ~Encoder();
+  Encoder(Encoder&&) noexcept;
+  Encoder& operator=(Encoder&&) noexcept;
+
+  std::size_t dimension() const;
+  std::size_t bits() const;
+  std::size_t bytes_per_code() const;
+  const CodesOrigin& origin() const;  // of the codes it makes
+
+  // The code of one vector, on the calling thread. A vector that is not finite raises Error.
+  void encode(const float* vector, std::uint8_t* code);
+
+  // The codes of all vectors, one after the other. One that is not finite raises Error with its number.
+  void encode(const Vectors& vectors, std::uint8_t* codes);
+  Codes encode(const Vectors& vectors);
+
+  // The outputs before the sign, bits() floats per vector. A hash function without outputs raises Error.
+  void outputs(const Vectors& vectors, float* outputs);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The same, once.
 Codes encode(const Model& model, const Vectors& vectors, const EncodeOptions& options);
 Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
+
+// Raises Error unless the codes can be read through the model: they have its length and, where they know their model,
+// were made by it.
+void check_codes_match(const Model& model, const Codes& codes);
 
 // The outputs of the hash function before the sign: vectors of bits() floats.
 Vectors outputs(const Model& model, const Vectors& vectors, int threads = 0);

@@ -6,12 +6,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace bdnn {
 
-enum class Activation : std::uint8_t { identity, sigmoid };
+enum class Activation : std::uint8_t { identity, sigmoid, tanh, cosine };
+std::string_view name_of(Activation activation);
 
 // outputs = activation(weight * inputs + bias)
 struct Layer {
@@ -23,10 +25,28 @@ struct Layer {
 };
 
 // A feed-forward network; the sign of its last layer's outputs is the code. With one layer of the identity it is an
-// affine map, which is all that LSH, PCA hashing and ITQ leave.
+// affine map, which is all that LSH, PCA hashing and ITQ leave; with one of the cosine, the eigenfunctions of Spectral
+// Hashing or the random Fourier features of SKLSH. A last layer does not end in a sigmoid, which has no sign.
 struct Network {
   std::vector<Layer> layers;
 };
+
+// Anchors, and a network that takes a number per anchor: how far the vector is from it, or how similar to it.
+// Spherical Hashing leaves distances, the kernel methods (KSH, SDH, BRE, KLSH) Gaussians.
+struct AnchorNetwork {
+  enum class Kernel : std::uint8_t {
+    distance,  // ||x - a||
+    gaussian,  // exp(-gamma ||x - a||^2)
+  };
+  Kernel kernel = Kernel::gaussian;
+  float gamma = 1;
+  std::size_t dimension = 0;
+  std::vector<float> anchors;  // one after the other, `dimension` floats each
+  Network network;             // its inputs are the anchors
+
+  std::size_t anchor_count() const { return dimension == 0 ? 0 : anchors.size() / dimension; }
+};
+std::string_view name_of(AnchorNetwork::Kernel kernel);
 
 // Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits, as -1 and +1.
 // Where `group` is 4 or 8 instead of 1, the bits are taken in groups of so many, the last of those that are left, and
@@ -38,7 +58,7 @@ struct Decoder : Layer {
 
 // Many methods, few forms: every method ends in one of these, so there is one encoder and one layout in the model
 // file for each form, not for each method.
-using HashFunction = std::variant<Network>;
+using HashFunction = std::variant<Network, AnchorNetwork>;
 
 // How a hash function came about; it has no influence on what it computes.
 struct TrainingRecord {
@@ -58,6 +78,12 @@ struct Model {
 
   std::size_t dimension() const;  // of the vectors it takes
   std::size_t bits() const;       // of the codes it gives
+
+  // Whether the hash function has outputs before the sign: asymmetric distance and outputs() need them.
+  bool has_outputs() const;
+
+  // The hash function in words, a line per part: "784 -> 32 identity".
+  std::vector<std::string> describe() const;
 };
 
 // One file, in the safetensors layout (docs/formats.md): readable from Python, versioned, checksummed, and nothing in

@@ -18,11 +18,28 @@
 
 namespace bdnn {
 
-// Judges the members of a shortlist (bdnn/rerank.h) by their codes.
+// A model made ready to score codes, by asymmetric distance or reconstruction: weights are packed once. Copies share
+// them, and any number of threads may use the same one.
+class CodeScorer {
+ public:
+  CodeScorer(const Model& model, RankBy by);
+
+  RankBy by() const;
+
+  struct State;
+  const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// Judges the members of a shortlist (bdnn/rerank.h) by their codes. Codes of another model raise Error.
 class CodeRanking final : public Ranking {
  public:
-  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);  // code i is that of id i
-  CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries);  // ids are the index's
+  CodeRanking(const CodeScorer& scorer, const Codes& codes, const Vectors& queries);  // code i is that of id i
+  CodeRanking(const CodeScorer& scorer, const Index& index, const Vectors& queries);  // ids are the index's
+  CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);
+  CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries);
   ~CodeRanking() override;
 
   void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;
@@ -33,9 +50,11 @@ class CodeRanking final : public Ranking {
 };
 
 // A database arranged to be searched whole, by asymmetric distance or reconstruction. It takes the memory of the codes
-// and, for reconstruction, two bytes more per code. Any number of threads may search the same one.
+// and, for reconstruction, two bytes more per code. Any number of threads may search the same one. Codes of another
+// model raise Error.
 class ScoreScan {
  public:
+  ScoreScan(const CodeScorer& scorer, const Codes& database, int threads = 0);
   ScoreScan(const Model& model, RankBy by, const Codes& database, int threads = 0);
   ~ScoreScan();
   ScoreScan(ScoreScan&&) noexcept;
@@ -47,6 +66,24 @@ class ScoreScan {
   // The k nearest to each query, by ascending score, then ascending id: what computing every score would give. There
   // are fewer where the database has fewer. threads = 0: one per core. Results do not depend on it.
   void search(const Vectors& queries, std::size_t k, RankedResults& results, int threads = 0) const;
+
+ private:
+  friend class ScoreSearcher;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Searches a ScoreScan. As a Searcher, it owns its threads and buffers and allocates nothing once warm; one thread may
+// use it at a time.
+class ScoreSearcher {
+ public:
+  explicit ScoreSearcher(int threads = 0);  // 0: one per core
+  ~ScoreSearcher();
+  ScoreSearcher(ScoreSearcher&&) noexcept;
+  ScoreSearcher& operator=(ScoreSearcher&&) noexcept;
+
+  // As ScoreScan::search().
+  void search(const ScoreScan& scan, const Vectors& queries, std::size_t k, RankedResults& results);
 
  private:
   struct State;

@@ -41,6 +41,7 @@ class Vectors {
 
   // Looks at memory that the caller keeps alive, without a copy: `count` rows of a C array or of NumPy.
   static Vectors view(const float* values, std::size_t dimension, std::size_t count);
+  static Vectors view(const std::uint8_t* values, std::size_t dimension, std::size_t count);
 
   const Shape& shape() const { return shape_; }
   std::size_t dimension() const { return shape_.dimension; }

@@ -34,6 +34,12 @@ inline Range block_range(std::size_t block, std::size_t samples) {
   return {first, std::min(kSamplesPerBlock, samples - first)};
 }
 
+// Calls work(first, count) for the tiles of a range, in order; `tile` is usually samples_per_tile(dimension).
+template <class Work>
+void for_each_tile(const Range& range, std::size_t tile, const Work& work) {
+  for (std::size_t i = 0; i < range.count; i += tile) work(range.first + i, std::min(tile, range.count - i));
+}
+
 // The sum over all samples, block by block: work(range, partial) adds to `partial`, which starts at zero; the
 // partial sums are added to the total in block order, with total += partial.
 template <class Partial, class Total, class Work>

@@ -32,16 +32,11 @@ std::string kind_of_decoder(const Model& model) {
 
 ordered_json inspect_model(const std::string& path) {
   const Model model = load_model(path);
-  auto layers = ordered_json::array();
-  for (const auto& layer : std::get<Network>(model.function).layers) {
-    layers.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs,
-                                 layer.activation == Activation::sigmoid ? "sigmoid" : "identity"));
-  }
   return {{"kind", "model"},
           {"method", model.record.method},
           {"bits", model.bits()},
           {"dimension", model.dimension()},
-          {"layers", layers},
+          {"layers", model.describe()},
           {"trained on", model.record.data},
           {"samples", model.record.samples},
           {"seed", model.record.seed},

@@ -39,6 +39,16 @@ Codes::Codes(std::size_t bits, std::size_t count, std::shared_ptr<const std::uin
   check_unused_bits(*this);
 }
 
+Codes Codes::slice(std::size_t first, std::size_t count) const {
+  if (first > count_ || count > count_ - first) {
+    misuse("codes {} to {} were asked for, and there are {}", first, first + count, count_);
+  }
+  Codes part = *this;
+  part.data_ = {data_, data_.get() + first * bytes_per_code()};
+  part.count_ = count;
+  return part;
+}
+
 std::size_t hamming_distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
   if (a.size() != b.size()) misuse("codes of {} and {} bytes cannot be compared", a.size(), b.size());
   if (8 * a.size() > kMaxBits) misuse("codes of {} bytes were given; {} are the most", a.size(), kMaxBits / 8);

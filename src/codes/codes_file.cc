@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/sizes.h"
 #include "codes/origin.h"
 #include "data/format.h"
 
@@ -108,9 +109,9 @@ CodesHeader parse_header(const InputFile& file) {
     failure("{}: is damaged: the checksum of its header does not agree", file.path());
   }
   // From here on the header is what a program wrote; a hostile one may still lie.
-  std::uint64_t payload = 0;
+  std::uint64_t payload = raw.count;
   if (raw.bits < 1 || raw.bits > kMaxBits || raw.payload_offset != sizeof raw + raw.metadata_bytes ||
-      raw.payload_offset % 64 != 0 || __builtin_mul_overflow(raw.count, (raw.bits + 7) / 8, &payload)) {
+      raw.payload_offset % 64 != 0 || !multiply_checked(payload, bytes_for_bits(raw.bits))) {
     failure("{}: is damaged: {} codes of {} bits at byte {} are impossible", file.path(), raw.count, raw.bits,
             raw.payload_offset);
   }
@@ -141,8 +142,8 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
     failure("{}: holds {} values; codes are bytes (u8)", path, name_of(rows.shape().element));
   }
   if (bits == 0) bits = 8 * rows.dimension();
-  if ((bits + 7) / 8 != rows.dimension()) {
-    failure("{}: has {} bytes per code, {} bits need {}", path, rows.dimension(), bits, (bits + 7) / 8);
+  if (bytes_for_bits(bits) != rows.dimension()) {
+    failure("{}: has {} bytes per code, {} bits need {}", path, rows.dimension(), bits, bytes_for_bits(bits));
   }
   // The bytes stay where they are; the lambda keeps their owner.
   const std::shared_ptr<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(rows.data()),
@@ -155,7 +156,7 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
 std::unique_ptr<CodesWriter> create_codes(const std::string& path, std::size_t bits, std::size_t count,
                                           const CodesOrigin& origin) {
   if (path.ends_with(".codes")) return std::make_unique<OwnWriter>(path, bits, count, origin);
-  const Shape shape{(bits + 7) / 8, count, Element::u8};
+  const Shape shape{bytes_for_bits(bits), count, Element::u8};
   if (path.ends_with(".npy") || path.ends_with(".bvecs")) {
     return std::make_unique<ExchangeWriter>(format_for_writing(path).create({path, shape, ""}));
   }

@@ -135,5 +135,32 @@ bool pack_signs(const float* h, std::size_t bits, std::size_t count, std::uint8_
   return HWY_DYNAMIC_DISPATCH(signs)(h, bits, count, codes);
 }
 
+namespace {
+
+template <class T>
+void unpack(const std::uint8_t* codes, std::size_t bits, std::size_t count, T* b) {
+  static const auto kOfByte = [] {
+    std::array<std::array<T, 8>, 256> all;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      for (unsigned k = 0; k < 8; ++k) all[byte][k] = (byte >> k & 1U) != 0 ? T{1} : T{-1};
+    }
+    return all;
+  }();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < bits; k += 8) {
+      std::copy_n(kOfByte[*codes++].data(), std::min<std::size_t>(8, bits - k), b + i * bits + k);
+    }
+  }
+}
+
+}  // namespace
+
+void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b) {
+  unpack(codes, bits, count, b);
+}
+void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, double* b) {
+  unpack(codes, bits, count, b);
+}
+
 }  // namespace bdnn
 #endif  // HWY_ONCE

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bdnn/codes.h"
+
 namespace bdnn {
 
 inline constexpr std::size_t kLine = 64;          // bytes; a cache line, and the longest vector
@@ -22,7 +24,7 @@ struct CodeLayout {
   CodeLayout() = default;
   explicit CodeLayout(std::size_t code_bits);
 
-  std::size_t bytes_per_code() const { return (bits + 7) / 8; }
+  std::size_t bytes_per_code() const { return bytes_for_bits(bits); }
   std::size_t codes_per_strip() const { return kLine / lane_bytes; }
   std::size_t codes_per_tile() const { return kStripsPerTile * codes_per_strip(); }
   std::size_t bytes_per_tile() const { return kStripsPerTile * kLine * lanes; }

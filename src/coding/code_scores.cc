@@ -25,7 +25,7 @@ RankBy rank_by_name(const std::string& name) {
 CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dimension_(model.dimension()) {
   switch (by) {
     case RankBy::hamming: misuse("Hamming distance is searched by search(), not by scores");
-    case RankBy::asymmetric: encoder_.emplace(make_encoder(model)); break;
+    case RankBy::asymmetric: encoder_.emplace(model.function); break;
     case RankBy::reconstruction:
       view_.emplace(model);
       if (view_->grouped()) break;
@@ -34,40 +34,42 @@ CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dim
   }
 }
 
-std::vector<LookupTables> CodeScores::tables(const Vectors& queries, std::size_t first) const {
+void CodeScores::tables(const Vectors& queries, std::size_t first, Scratch& scratch,
+                        std::vector<LookupTables>& tables) const {
   if (queries.dimension() != dimension_) {
     misuse("the queries have dimension {}, the model expects {}", queries.dimension(), dimension_);
   }
   const std::size_t count = queries.size();
-  std::vector<float> floats(count * dimension_);
-  const float* x = queries.floats(0, count, floats.data());
+  scratch.floats.resize(count * dimension_);
+  const float* x = queries.floats(0, count, scratch.floats.data());
   for (std::size_t i = 0; i < count * dimension_; ++i) {
     if (!std::isfinite(x[i])) {
       failure("query {} has {} in column {}; only finite numbers can be searched for", first + i / dimension_, x[i],
               i % dimension_);
     }
   }
-  std::vector<double> constants(count);
+  auto& constants = scratch.constants;
+  constants.assign(count, 0);
   const std::size_t columns = view_ ? static_cast<std::size_t>(view_->columns().cols()) : bits_;
-  std::vector<float> t(count * columns);
+  auto& t = scratch.t;
+  t.resize(count * columns);
   if (view_) {
-    std::vector<float> centred;
+    auto& centred = scratch.centred;
     view_->project(x, count, centred, t.data());
     for (std::size_t i = 0; i < centred.size(); ++i) {
       constants[i / dimension_] += static_cast<double>(centred[i]) * static_cast<double>(centred[i]);
     }
   } else {
-    HashEncoder::Scratch scratch;
-    std::copy_n(encoder_->outputs(x, count, scratch), t.size(), t.begin());
+    std::copy_n(encoder_->outputs(x, count, scratch.encoding), t.size(), t.begin());
     for (std::size_t i = 0; i < t.size(); ++i) {
       constants[i / bits_] += static_cast<double>(t[i]) * static_cast<double>(t[i]) + 1;
     }
   }
-  std::vector<LookupTables> tables(count);
-  const std::size_t size = (bits_ + 7) / 8 * values_per_byte(width());
+  tables.resize(count);
+  const std::size_t size = bytes_for_bits(bits_) * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
     const bool finite =
-        std::all_of(&t[i * columns], &t[i * columns] + columns, [](float v) { return std::isfinite(v); });
+        std::all_of(t.data() + i * columns, t.data() + (i + 1) * columns, [](float v) { return std::isfinite(v); });
     if (!finite || !std::isfinite(constants[i])) failure("query {} is so large that its distances overflow", first + i);
     tables[i].constant = constants[i];
     tables[i].width = width();
@@ -87,7 +89,6 @@ std::vector<LookupTables> CodeScores::tables(const Vectors& queries, std::size_t
       }
     }
   }
-  return tables;
 }
 
 void CodeScores::norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const {
@@ -108,7 +109,7 @@ void CodeScores::norms(const std::uint8_t* codes, std::size_t count, Scratch& sc
 void CodeScores::gram_norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const {
   scratch.b.resize(bits_ * count);
   scratch.y.resize(bits_ * count);
-  unpack_codes(codes, bits_, count, scratch.b.data());
+  unpack_signs(codes, bits_, count, scratch.b.data());
   // G b as one chain of sums over b = +-1 for each entry: the same on every machine, alone and among others.
   multiply(*gram_, scratch.b.data(), count, bits_, scratch.y.data(), bits_);
   for (std::size_t i = 0; i < count; ++i) {

@@ -13,7 +13,7 @@
 #include "bdnn/rank_by.h"
 #include "codes/lookup_scan.h"
 #include "coding/refiner.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 
@@ -46,14 +46,21 @@ class CodeScores {
     return view_ && view_->groups().group() == 8 ? LookupWidth::eight_bits : LookupWidth::four_bits;
   }
 
-  // Queries that are not finite raise Error with their number, counted from `first`.
-  std::vector<LookupTables> tables(const Vectors& queries, std::size_t first) const;
-
-  // ||W b||^2 of codes that stand one after the other; zeros for the asymmetric distance.
+  // Room that is kept from one call to the next; each thread has its own.
   struct Scratch {
+    std::vector<float> floats;
+    std::vector<float> centred;
+    std::vector<float> t;
+    std::vector<double> constants;
+    HashEncoder::Scratch encoding;
     std::vector<float> b;
     std::vector<float> y;
   };
+
+  // The tables of each query. Queries that are not finite raise Error with their number, counted from `first`.
+  void tables(const Vectors& queries, std::size_t first, Scratch& scratch, std::vector<LookupTables>& tables) const;
+
+  // ||W b||^2 of codes that stand one after the other; zeros for the asymmetric distance.
   void norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const;
 
  private:

@@ -8,16 +8,20 @@
 #include "codes/codes_file.h"
 #include "coding/refiner.h"
 #include "data/format.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
 
-void check_dimension(const Model& model, std::size_t dimension, const std::string& what) {
-  if (dimension == model.dimension()) return;
-  const auto& record = model.record;
-  misuse("{} have dimension {}, the model expects {} ({}{}, {} bits)", what, dimension, model.dimension(),
-         record.data.empty() ? "" : "trained on " + record.data + ", ", record.method, model.bits());
+// Who made the model, for messages: "(trained on mnist, itq, 32 bits)".
+std::string record_of(const Model& model) {
+  return fmt::format("({}{}, {} bits)", model.record.data.empty() ? "" : "trained on " + model.record.data + ", ",
+                     model.record.method, model.bits());
+}
+
+void check_dimension(std::size_t expected, const std::string& record, std::size_t dimension, const std::string& what) {
+  if (dimension == expected) return;
+  misuse("{} have dimension {}, the model expects {} {}", what, dimension, expected, record);
 }
 
 struct Worker {
@@ -26,14 +30,14 @@ struct Worker {
   Refiner::Scratch refining;
 };
 
-// What the codes of a model are made with.
+// What the codes of a model are made with; shared by all threads.
 struct Coder {
   HashEncoder encoder;
   std::optional<Refiner> refiner;
   CodesOrigin origin;
 
   Coder(const Model& model, const EncodeOptions& options)
-      : encoder(make_encoder(model)), origin{fingerprint(model), model.record.method} {
+      : encoder(model.function), origin{fingerprint(model), model.record.method} {
     if (!options.refined) return;
     refiner.emplace(model, options.local_search);
     origin.refined = true;
@@ -41,57 +45,110 @@ struct Coder {
   }
 };
 
-// Encodes vectors that stand in memory, `first` being the number of the first of them in its file.
-void encode_block(const Coder& coder, const Vectors& block, std::size_t first, Worker& own, std::uint8_t* codes) {
-  const HashEncoder& encoder = coder.encoder;
-  const std::size_t dimension = encoder.dimension();
-  const std::size_t tile = samples_per_tile(dimension);
-  own.floats.resize(tile * dimension);
-  const std::size_t bytes = (encoder.bits() + 7) / 8;
-  for (std::size_t i = 0; i < block.size(); i += tile) {
-    const std::size_t n = std::min(tile, block.size() - i);
-    const float* x = block.floats(i, n, own.floats.data());
-    const std::size_t bad = encoder.encode(x, n, own.scratch, codes + i * bytes);
-    if (bad == n) {
-      if (coder.refiner) coder.refiner->refine(x, n, own.refining, codes + i * bytes);
-      continue;
-    }
-    const float* vector = x + bad * dimension;
-    const float* entry = std::find_if(vector, vector + dimension, [](float v) { return !std::isfinite(v); });
-    if (entry == vector + dimension) failure("vector {} is so large that its projections overflow", first + i + bad);
-    failure("vector {} has {} in column {}; only finite numbers can be encoded", first + i + bad, *entry,
-            entry - vector);
+// Encodes a tile of vectors, `first` being the number of the first of them.
+void encode_tile(const Coder& coder, const float* x, std::size_t count, std::size_t first, Worker& own,
+                 std::uint8_t* codes) {
+  const std::size_t bad = coder.encoder.encode(x, count, own.scratch, codes);
+  if (bad == count) {
+    if (coder.refiner) coder.refiner->refine(x, count, own.refining, codes);
+    return;
   }
+  const std::size_t dimension = coder.encoder.dimension();
+  const float* vector = x + bad * dimension;
+  const float* entry = std::find_if(vector, vector + dimension, [](float v) { return !std::isfinite(v); });
+  if (entry == vector + dimension) failure("vector {} is so large that its projections overflow", first + bad);
+  failure("vector {} has {} in column {}; only finite numbers can be encoded", first + bad, *entry, entry - vector);
+}
+
+// Encodes vectors [range.first, range.first + range.count), numbered from `first` on in messages.
+void encode_range(const Coder& coder, const Vectors& vectors, const Range& range, std::size_t first, Worker& own,
+                  std::uint8_t* codes) {
+  const std::size_t tile = samples_per_tile(coder.encoder.dimension());
+  own.floats.resize(tile * coder.encoder.dimension());
+  for_each_tile(range, tile, [&](std::size_t i, std::size_t count) {
+    const float* x = vectors.floats(i, count, own.floats.data());
+    encode_tile(coder, x, count, first + i - range.first, own,
+                codes + (i - range.first) * coder.encoder.bytes_per_code());
+  });
 }
 
 }  // namespace
+
+struct Encoder::State {
+  Coder coder;
+  std::string record;  // for messages
+  Threads threads;
+  std::vector<Worker> workers;
+
+  State(const Model& model, const EncodeOptions& options)
+      : coder(model, options),
+        record(record_of(model)),
+        threads(options.threads),
+        workers(static_cast<std::size_t>(threads.count())) {}
+};
+
+Encoder::Encoder(const Model& model, const EncodeOptions& options) : state_(std::make_unique<State>(model, options)) {}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+std::size_t Encoder::dimension() const { return state_->coder.encoder.dimension(); }
+std::size_t Encoder::bits() const { return state_->coder.encoder.bits(); }
+std::size_t Encoder::bytes_per_code() const { return state_->coder.encoder.bytes_per_code(); }
+const CodesOrigin& Encoder::origin() const { return state_->coder.origin; }
+
+void Encoder::encode(const float* vector, std::uint8_t* code) {
+  encode_tile(state_->coder, vector, 1, 0, state_->workers[0], code);
+}
+
+void Encoder::encode(const Vectors& vectors, std::uint8_t* codes) {
+  check_dimension(dimension(), state_->record, vectors.dimension(), "the vectors");
+  // One pointer is all that a call on every thread can carry without allocating.
+  struct Job {
+    State& state;
+    const Vectors& vectors;
+    std::uint8_t* codes;
+  } job{*state_, vectors, codes};
+  state_->threads.for_each(blocks_of(vectors.size()), [&job](std::size_t block, int worker) {
+    const Range range = block_range(block, job.vectors.size());
+    encode_range(job.state.coder, job.vectors, range, range.first, job.state.workers[static_cast<std::size_t>(worker)],
+                 job.codes + range.first * job.state.coder.encoder.bytes_per_code());
+  });
+}
+
+Codes Encoder::encode(const Vectors& vectors) {
+  std::vector<std::uint8_t> codes(vectors.size() * bytes_per_code());
+  encode(vectors, codes.data());
+  return {bits(), vectors.size(), std::move(codes), origin()};
+}
+
+void Encoder::outputs(const Vectors& vectors, float* outputs) {
+  check_dimension(dimension(), state_->record, vectors.dimension(), "the vectors");
+  outputs_of(state_->coder.encoder, vectors, state_->threads, outputs);
+}
 
 Codes encode(const Model& model, const Vectors& vectors, int threads) {
   return encode(model, vectors, EncodeOptions{.threads = threads});
 }
 
 Codes encode(const Model& model, const Vectors& vectors, const EncodeOptions& options) {
-  check_dimension(model, vectors.dimension(), "the vectors");
-  const Coder coder(model, options);
-  const std::size_t bytes = (model.bits() + 7) / 8;
-  std::vector<std::uint8_t> codes(vectors.size() * bytes);
-  Threads threads(options.threads);
-  std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
-  threads.for_each(blocks_of(vectors.size()), [&](std::size_t block, int worker) {
-    const Range range = block_range(block, vectors.size());
-    encode_block(coder, vectors.slice(range.first, range.count), range.first, workers[static_cast<std::size_t>(worker)],
-                 codes.data() + range.first * bytes);
-  });
-  return {model.bits(), vectors.size(), std::move(codes), coder.origin};
+  return Encoder(model, options).encode(vectors);
+}
+
+Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
+  Encoder encoder(model, {.threads = threads});
+  std::vector<float> values(encoder.bits() * vectors.size());
+  encoder.outputs(vectors, values.data());
+  return {encoder.bits(), vectors.size(), std::move(values)};
 }
 
 std::size_t encode_file(const Model& model, const std::string& from, const std::string& to,
                         const EncodeOptions& options, Progress& progress) {
   const auto reader = open_vectors(from);
   const Shape shape = reader->shape();
-  check_dimension(model, shape.dimension, "the vectors of " + from);
+  check_dimension(model.dimension(), record_of(model), shape.dimension, "the vectors of " + from);
   const Coder coder(model, options);
-  const std::size_t bytes = (model.bits() + 7) / 8;
+  const std::size_t bytes = coder.encoder.bytes_per_code();
   const auto writer = create_codes(to, model.bits(), shape.count, coder.origin);
 
   struct FileWorker : Worker {
@@ -113,7 +170,7 @@ std::size_t encode_file(const Model& model, const std::string& from, const std::
         reading.take(block, [&] { reader->read(range.count, own.vectors.get()); });
         const Vectors vectors({shape.dimension, range.count, shape.element}, own.vectors);
         try {
-          encode_block(coder, vectors, range.first, own, own.codes.data());
+          encode_range(coder, vectors, {0, range.count}, range.first, own, own.codes.data());
         } catch (const Error& error) {
           throw Error(error.kind(), from + ": " + error.what());
         }

@@ -1,4 +1,4 @@
-// What a model makes of vectors and codes besides codes: outputs before the sign, and rebuilt vectors.
+// Vectors rebuilt from codes.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -10,34 +10,9 @@
 #include "codes/codes_file.h"
 #include "coding/refiner.h"
 #include "data/format.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
-
-void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
-  const std::size_t tile = samples_per_tile(encoder.dimension());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
-    const Range range = block_range(block, x.size());
-    std::vector<float> floats(tile * encoder.dimension());
-    HashEncoder::Scratch scratch;
-    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
-      const std::size_t n = std::min(tile, range.first + range.count - i);
-      const float* h = encoder.outputs(x.floats(i, n, floats.data()), n, scratch);
-      std::copy_n(h, n * encoder.bits(), outputs + i * encoder.bits());
-    }
-  });
-}
-
-Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
-  if (vectors.dimension() != model.dimension()) {
-    misuse("the vectors have dimension {}, the model expects {}", vectors.dimension(), model.dimension());
-  }
-  const HashEncoder encoder = make_encoder(model);
-  std::vector<float> values(encoder.bits() * vectors.size());
-  Threads team(threads);
-  outputs_of(encoder, vectors, team, values.data());
-  return {encoder.bits(), vectors.size(), std::move(values)};
-}
 
 namespace {
 
@@ -51,18 +26,11 @@ Codes verified_codes(const std::string& path) {
   return codes;
 }
 
-void check_codes(const Model& model, const Codes& codes) {
-  if (codes.bits() != model.bits()) misuse("the codes have {} bits, the model's have {}", codes.bits(), model.bits());
-  if (!codes.origin().model.empty() && codes.origin().model != fingerprint(model)) {
-    misuse("the codes were made by the model {}, not by this one ({})", codes.origin().model, fingerprint(model));
-  }
-}
-
 }  // namespace
 
 Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
   const DecoderView decoder(model);
-  check_codes(model, codes);
+  check_codes_match(model, codes);
   const std::size_t dimension = model.dimension();
   std::vector<float> values(dimension * codes.size());
   Threads team(threads);
@@ -78,7 +46,7 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
                                      const std::string& originals, int thread_count, Progress& progress) {
   const DecoderView decoder(model);
   const Codes codes = is_codes_file(from) ? verified_codes(from) : load_codes(from, model.bits());
-  check_codes(model, codes);
+  check_codes_match(model, codes);
   const Shape shape{model.dimension(), codes.size(), Element::f32};
   std::unique_ptr<VectorReader> reader;
   Shape read;

@@ -8,7 +8,7 @@
 #include "coding/column_sums.h"
 #include "coding/group_columns.h"
 #include "linalg/activation.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
@@ -65,12 +65,13 @@ void DecoderView::add_columns(const std::uint8_t* code, float* x) const {
 }
 
 void DecoderView::group_norms(const std::uint8_t* codes, std::size_t count, double* norms) const {
-  std::vector<const float*> chosen(groups_.count());
-  for (std::size_t i = 0; i < count; ++i, codes += (groups_.bits() + 7) / 8) {
-    for (std::size_t g = 0; g < chosen.size(); ++g) {
+  static_assert(BitGroups::kMostColumns >> 4 == 512);
+  std::array<const float*, 512> chosen;  // of as many groups as there may be
+  for (std::size_t i = 0; i < count; ++i, codes += bytes_for_bits(groups_.bits())) {
+    for (std::size_t g = 0; g < groups_.count(); ++g) {
       chosen[g] = w_.data() + (groups_.first_column(g) + groups_.value(codes, g)) * c_.size();
     }
-    norms[i] = norm_of_sum(chosen.data(), chosen.size(), c_.size());
+    norms[i] = norm_of_sum(chosen.data(), groups_.count(), c_.size());
   }
 }
 
@@ -78,10 +79,10 @@ void DecoderView::rebuild(const std::uint8_t* codes, std::size_t count, std::vec
   const std::size_t dimension = c_.size();
   if (grouped()) {
     std::fill_n(x, dimension * count, 0.0F);
-    for (std::size_t i = 0; i < count; ++i) add_columns(codes + i * ((groups_.bits() + 7) / 8), x + i * dimension);
+    for (std::size_t i = 0; i < count; ++i) add_columns(codes + i * bytes_for_bits(groups_.bits()), x + i * dimension);
   } else {
     b.resize(groups_.bits() * count);
-    unpack_codes(codes, groups_.bits(), count, b.data());
+    unpack_signs(codes, groups_.bits(), count, b.data());
     multiply(packed_, b.data(), count, groups_.bits(), x, dimension);
   }
   add_bias(c_.data(), dimension, count, x);
@@ -100,7 +101,7 @@ void Refiner::refine(const float* x, std::size_t count, Scratch& scratch, std::u
   scratch.q.resize(bits_ * count);
   scratch.b.resize(bits_ * count);
   view_.project(x, count, scratch.centred, scratch.q.data());
-  unpack_codes(codes, bits_, count, scratch.b.data());
+  unpack_signs(codes, bits_, count, scratch.b.data());
   bit_descent_->run(scratch.q.data(), count, scratch.b.data());
   pack_signs(scratch.b.data(), bits_, count, codes);
 }
@@ -111,22 +112,7 @@ void Refiner::refine_groups(const float* x, std::size_t count, Scratch& scratch,
   for (std::size_t i = 0; i < count; i += kSamplesPerGroupTile) {
     const std::size_t n = std::min(kSamplesPerGroupTile, count - i);
     view_.project(x + i * static_cast<std::size_t>(view_.columns().rows()), n, scratch.centred, scratch.q.data());
-    group_descent_->run(scratch.q.data(), n, codes + i * ((bits_ + 7) / 8));
-  }
-}
-
-void unpack_codes(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b) {
-  static const auto kOfByte = [] {
-    std::array<std::array<float, 8>, 256> all;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      for (unsigned k = 0; k < 8; ++k) all[byte][k] = (byte >> k & 1U) != 0 ? 1.0F : -1.0F;
-    }
-    return all;
-  }();
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t k = 0; k < bits; k += 8) {
-      std::copy_n(kOfByte[*codes++].data(), std::min<std::size_t>(8, bits - k), b + i * bits + k);
-    }
+    group_descent_->run(scratch.q.data(), n, codes + i * bytes_for_bits(bits_));
   }
 }
 

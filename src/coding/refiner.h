@@ -70,7 +70,4 @@ class Refiner {
   std::optional<GroupDescent> group_descent_;  // one of them
 };
 
-// Codes as numbers: b = +1 where a bit is set, else -1; L x count.
-void unpack_codes(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b);
-
 }  // namespace bdnn

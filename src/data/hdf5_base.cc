@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/sizes.h"
 
 namespace bdnn::hdf5 {
 namespace {
@@ -28,7 +29,7 @@ void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t f
   std::uint64_t bytes = size_of(*table.element);
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     const std::uint64_t span = std::max<std::uint64_t>(chunk[i], i == along ? 1 : table.dims[i]);
-    if (__builtin_mul_overflow(bytes, span, &bytes) || bytes > kMost) bytes = kMost;
+    if (!multiply_checked(bytes, span) || bytes > kMost) bytes = kMost;
   }
   constexpr std::uint64_t kDefault = std::uint64_t{1} << 20;
   if (bytes <= kDefault) return;

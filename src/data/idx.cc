@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "base/sizes.h"
 #include "data/byte_order.h"
 #include "data/format.h"
 
@@ -41,13 +42,13 @@ class IdxReader final : public VectorReader {
     if (source.size < header) failure("{}: is truncated in its idx header", source.path);
     std::size_t dimension = 1;
     for (std::size_t i = 1; i < dimensions; ++i) {
-      if (__builtin_mul_overflow(dimension, big_endian_32(source, 4 + 4 * i), &dimension)) {
+      if (!multiply_checked(dimension, big_endian_32(source, 4 + 4 * i))) {
         failure("{}: its idx header describes vectors that are too long", source.path);
       }
     }
     shape_ = {dimension, big_endian_32(source, 4), type->element};
-    std::size_t bytes = 0;
-    if (dimension > source.size || __builtin_mul_overflow(shape_.count, shape_.bytes_per_vector(), &bytes) ||
+    std::uint64_t bytes = shape_.count;
+    if (dimension > source.size || !multiply_checked(bytes, shape_.bytes_per_vector()) ||
         bytes > source.size - header) {
       failure("{}: is truncated: {} vectors of {} {} do not fit in its {} bytes", source.path, shape_.count, dimension,
               name_of(type->element), source.size);
@@ -132,7 +133,7 @@ bool recognise(const Source& source) {
   if (dimensions == 0 || dimensions > 8 || source.head.size() < 4 + 4 * dimensions) return false;
   std::size_t bytes = size_of(type->element);
   for (std::size_t i = 0; i < dimensions; ++i) {
-    if (__builtin_mul_overflow(bytes, big_endian_32(source, 4 + 4 * i), &bytes)) return false;
+    if (!multiply_checked(bytes, big_endian_32(source, 4 + 4 * i))) return false;
   }
   return bytes == source.size - (4 + 4 * dimensions);
 }

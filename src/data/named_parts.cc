@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/sizes.h"
 
 namespace bdnn {
 namespace {
@@ -75,7 +76,7 @@ std::uint64_t checked_bytes(const std::string& name, std::span<const std::uint64
   bool empty = false;
   for (const std::uint64_t size : sizes) {
     empty = empty || size == 0;
-    if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes) || bytes > kMost) {
+    if (!multiply_checked(bytes, std::max<std::uint64_t>(size, 1)) || bytes > kMost) {
       failure("{}: says that it is {} elements large, which no file can hold", name, fmt::join(sizes, " x "));
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/sizes.h"
 #include "data/byte_order.h"
 #include "data/column_major.h"
 #include "data/format.h"
@@ -109,12 +110,12 @@ class NpyReader final : public VectorReader {
     const auto& dims = header_.dimensions;
     if (dims.empty()) failure("{}: holds a single number; expected an array of vectors", source.path);
     // An array of more than two dimensions (images) is flattened to one vector per first index.
-    std::size_t dimension = 1;
-    std::size_t bytes = size_of(header_.element);
+    std::uint64_t dimension = 1;
+    std::uint64_t bytes = size_of(header_.element);
     bool possible = true;
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      possible = possible && !__builtin_mul_overflow(bytes, dims[i], &bytes);
-      if (i > 0) possible = possible && !__builtin_mul_overflow(dimension, dims[i], &dimension);
+      possible = possible && multiply_checked(bytes, dims[i]);
+      if (i > 0) possible = possible && multiply_checked(dimension, dims[i]);
     }
     if (!possible || bytes > source.size - header_.data_offset) {
       failure("{}: is truncated: an array of shape ({}) of {} does not fit in its {} bytes", source.path,

@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/sizes.h"
 #include "data/element.h"
 #include "data/format.h"
 
@@ -51,6 +52,11 @@ Vectors Vectors::view(const float* values, std::size_t dimension, std::size_t co
           std::shared_ptr<const std::byte>(reinterpret_cast<const std::byte*>(values), [](const std::byte*) {})};
 }
 
+Vectors Vectors::view(const std::uint8_t* values, std::size_t dimension, std::size_t count) {
+  return {{dimension, count, Element::u8},
+          std::shared_ptr<const std::byte>(reinterpret_cast<const std::byte*>(values), [](const std::byte*) {})};
+}
+
 Vectors Vectors::slice(std::size_t first, std::size_t count) const {
   return {{shape_.dimension, count, shape_.element}, {data_, data_.get() + first * shape_.bytes_per_vector()}};
 }
@@ -75,9 +81,9 @@ void to_float(Element element, const std::byte* from, std::size_t n, float* to) 
 
 std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::string& what) {
   constexpr std::align_val_t kAlign{64};
-  std::size_t bytes = 0;
+  std::uint64_t bytes = shape.count;
   try {
-    if (__builtin_mul_overflow(shape.count, shape.bytes_per_vector(), &bytes)) throw std::bad_alloc();
+    if (!multiply_checked(bytes, shape.bytes_per_vector())) throw std::bad_alloc();
     return {static_cast<std::byte*>(::operator new(bytes, kAlign)), [](std::byte* p) { ::operator delete(p, kAlign); }};
   } catch (const std::bad_alloc&) {
     failure("{}: {} vectors of {} {} need more memory than there is", what, shape.count, shape.dimension,

@@ -11,6 +11,7 @@
 #include "codes/hamming.h"
 #include "learn/affine.h"
 #include "linalg/product.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
@@ -152,7 +153,9 @@ CodesDiagnostics diagnose_codes(const Codes& codes, int thread_count) {
 
 QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors& vectors, int thread_count) {
   Threads threads(thread_count);
-  const MatrixXf h = outputs_of(std::get<Network>(model.function), vectors, threads);
+  const HashEncoder encoder(model.function);
+  MatrixXf h(encoder.bits(), vectors.size());
+  outputs_of(encoder, vectors, threads, h.data());
   QuantizationDiagnostics out;
   const auto magnitude = h.array().abs().cast<double>();
   out.mean_magnitude = magnitude.mean();

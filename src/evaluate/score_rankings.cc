@@ -26,7 +26,9 @@ std::size_t ScoreRankings::relevant(std::size_t query) const {
 
 void ScoreRankings::for_each(Range queries, Scratch& scratch,
                              const std::function<void(std::size_t, const TieRanking&)>& take) const {
-  const auto tables = scores_.tables(queries_.slice(queries.first, queries.count), queries.first);
+  std::vector<LookupTables> tables;
+  CodeScores::Scratch tables_scratch;
+  scores_.tables(queries_.slice(queries.first, queries.count), queries.first, tables_scratch, tables);
   for (std::size_t i = 0; i < queries.count; ++i) {
     rank(queries.first + i, tables[i], scratch);
     take(queries.first + i, scratch.ranking);

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "learn/moments.h"
 #include "linalg/decompose.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 

@@ -29,7 +29,7 @@ void GroupPartialSums::clear() {
 
 void GroupPartialSums::add(const float* x, const std::uint8_t* codes, std::size_t count) {
   std::vector<Eigen::Index> chosen(groups_.count());
-  for (std::size_t i = 0; i < count; ++i, codes += (groups_.bits() + 7) / 8) {
+  for (std::size_t i = 0; i < count; ++i, codes += bytes_for_bits(groups_.bits())) {
     const Eigen::Map<const VectorXf> sample(x + i * static_cast<std::size_t>(x_.size()), x_.size());
     for (std::size_t g = 0; g < chosen.size(); ++g) {
       chosen[g] = static_cast<Eigen::Index>(groups_.first_column(g) + groups_.value(codes, g));
@@ -104,7 +104,7 @@ RidgeRegression fit_decoder(const HashEncoder& encoder, const Vectors& x, double
           const float* samples = x.floats(i, n, own.floats.data());
           const float* h = encoder.outputs(samples, n, own.scratch);
           own.b.resize(n * encoder.bits());
-          for (std::size_t k = 0; k < own.b.size(); ++k) own.b[k] = h[k] >= 0 ? 1.0F : -1.0F;
+          for (std::size_t k = 0; k < own.b.size(); ++k) own.b[k] = sign_of(h[k]);
           own.sums.add(samples, own.b.data(), n);
         }
       },

@@ -3,7 +3,7 @@
 
 #include "codes/bit_groups.h"
 #include "learn/ridge_regression.h"
-#include "model/hash_encoder.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 

@@ -2,6 +2,7 @@
 
 #include "base/blocks.h"
 #include "base/random.h"
+#include "codes/hamming.h"
 #include "linalg/decompose.h"
 #include "linalg/product.h"
 
@@ -19,7 +20,7 @@ MatrixXd correlation_with_signs(const MatrixXf& v, const MatrixXd& r, Threads& t
     MatrixXf b(bits, block.count);
     const float* v_block = v.data() + block.first * bits;
     multiply(rotation, v_block, block.count, bits, b.data(), bits);
-    b = b.unaryExpr([](float h) { return h >= 0 ? 1.0F : -1.0F; });
+    b = b.unaryExpr([](float h) { return sign_of(h); });
     add_product_transposed(b.data(), bits, bits, v_block, bits, bits, block.count, sum.data(), bits);
   });
   return std::move(total.value);

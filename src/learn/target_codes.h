@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "bdnn/codes.h"
 #include "codes/hamming.h"
 
 namespace bdnn {
@@ -14,7 +15,7 @@ class TargetCodes {
  public:
   TargetCodes() = default;
   TargetCodes(std::size_t bits, std::size_t samples)
-      : bits_(bits), stride_((bits + 7) / 8), bytes_(samples * stride_) {}
+      : bits_(bits), stride_(bytes_for_bits(bits)), bytes_(samples * stride_) {}
 
   std::size_t bits() const { return bits_; }
   std::size_t stride() const { return stride_; }
@@ -25,8 +26,7 @@ class TargetCodes {
   // Column `sample` of B, as numbers.
   template <class T>
   void unpack(std::size_t sample, T* b) const {
-    const std::uint8_t* byte = bytes_.data() + sample * stride_;
-    for (std::size_t k = 0; k < bits_; ++k) b[k] = (byte[k / 8] >> (k % 8) & 1) != 0 ? T{1} : T{-1};
+    unpack_signs(bytes_.data() + sample * stride_, bits_, 1, b);
   }
 
   // Sets the columns from `first` on to the signs of v (bits x count).

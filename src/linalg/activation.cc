@@ -62,6 +62,56 @@ void sigmoid_back(const T* h, std::size_t size, T* delta) {
   transform(h, size, delta, [](auto y, auto v) HWY_ATTR { return hn::Mul(v, hn::NegMulAdd(y, y, y)); });
 }
 
+void bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  const Tag<float> d;
+  const auto limit = hn::Set(d, 40.0F);  // beyond, tanh is +-1 in float
+  for (std::size_t j = 0; j < count; ++j, h += rows) {
+    transform(bias, rows, h,
+              [&](auto b, auto z) HWY_ATTR { return hn::Tanh(d, hn::Clamp(hn::Add(z, b), hn::Neg(limit), limit)); });
+  }
+}
+
+void bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  const Tag<float> d;
+  const auto limit = hn::Set(d, 39000.0F);  // of Cos()
+  const auto undefined = hn::NaN(d);
+  for (std::size_t j = 0; j < count; ++j, h += rows) {
+    transform(bias, rows, h, [&](auto b, auto z) HWY_ATTR {
+      const auto x = hn::Add(z, b);
+      return hn::IfThenElse(hn::Le(hn::Abs(x), limit), hn::Cos(d, x), undefined);
+    });
+  }
+}
+
+// f of the squared distances; rounding may leave one a little below zero.
+template <class F>
+HWY_INLINE void squared_distances(const float* row_norms, const float* column_norms, std::size_t rows,
+                                  std::size_t count, float* h, const F& f) {
+  const Tag<float> d;
+  const auto minus_two = hn::Set(d, -2.0F);
+  for (std::size_t j = 0; j < count; ++j, h += rows) {
+    const auto own = hn::Set(d, column_norms[j]);
+    transform(row_norms, rows, h, [&](auto norm, auto product) HWY_ATTR {
+      return f(hn::Max(hn::Zero(d), hn::Add(hn::Add(own, norm), hn::Mul(minus_two, product))));
+    });
+  }
+}
+
+void distances(const float* row_norms, const float* column_norms, std::size_t rows, std::size_t count, float* h) {
+  squared_distances(row_norms, column_norms, rows, count, h, [](auto squared) HWY_ATTR { return hn::Sqrt(squared); });
+}
+
+void gaussians(const float* row_norms, const float* column_norms, float gamma, std::size_t rows, std::size_t count,
+               float* h) {
+  const Tag<float> d;
+  const auto factor = hn::Set(d, -gamma);
+  const auto least = hn::Set(d, -87.0F);  // where exp() of a float leaves the normal numbers
+  squared_distances(row_norms, column_norms, rows, count, h, [&](auto squared) HWY_ATTR {
+    const auto x = hn::Mul(factor, squared);
+    return hn::IfThenElseZero(hn::Ge(x, least), hn::Exp(d, hn::Max(x, least)));
+  });
+}
+
 void bias_f32(const float* bias, std::size_t rows, std::size_t count, float* h) { bias_only(bias, rows, count, h); }
 void bias_f64(const double* bias, std::size_t rows, std::size_t count, double* h) { bias_only(bias, rows, count, h); }
 void squash_f32(const float* bias, std::size_t rows, std::size_t count, float* h) {
@@ -84,6 +134,10 @@ HWY_EXPORT(bias_f32);
 HWY_EXPORT(bias_f64);
 HWY_EXPORT(squash_f32);
 HWY_EXPORT(squash_f64);
+HWY_EXPORT(bias_and_tanh);
+HWY_EXPORT(bias_and_cosine);
+HWY_EXPORT(distances);
+HWY_EXPORT(gaussians);
 HWY_EXPORT(back_f32);
 HWY_EXPORT(back_f64);
 }  // namespace
@@ -107,6 +161,24 @@ template <>
 void add_bias_and_squash(const double* bias, std::size_t rows, std::size_t count, double* h) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(squash_f64)(bias, rows, count, h);
+}
+void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(bias_and_tanh)(bias, rows, count, h);
+}
+void add_bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(bias_and_cosine)(bias, rows, count, h);
+}
+void products_to_distances(const float* row_norms, const float* column_norms, std::size_t rows, std::size_t count,
+                           float* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(distances)(row_norms, column_norms, rows, count, h);
+}
+void products_to_gaussians(const float* row_norms, const float* column_norms, float gamma, std::size_t rows,
+                           std::size_t count, float* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(gaussians)(row_norms, column_norms, gamma, rows, count, h);
 }
 template <>
 void through_sigmoid(const float* h, std::size_t size, float* delta) {

@@ -1,4 +1,4 @@
-// What follows a layer's product: its bias, and the sigmoid with its derivative.
+// What follows a product: a layer's bias and its function, the sigmoid's derivative, distances and Gaussians.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,19 @@ void add_bias(const T* bias, std::size_t rows, std::size_t count, T* h);
 // h = 1 / (1 + exp(-(h + bias))). An entry's result does not depend on where in h it stands.
 template <class T>
 void add_bias_and_squash(const T* bias, std::size_t rows, std::size_t count, T* h);
+
+// h = tanh(h + bias)
+void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h);
+
+// h = cos(h + bias), and not a number beyond +-39,000 radians, where neighbouring floats are 1/256 of a radian apart.
+void add_bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h);
+
+// From products h = a_j^T x_i to what follows from ||a_j||^2 (row_norms) and ||x_i||^2 (column_norms):
+// ||x_i - a_j||, and exp(-gamma ||x_i - a_j||^2).
+void products_to_distances(const float* row_norms, const float* column_norms, std::size_t rows, std::size_t count,
+                           float* h);
+void products_to_gaussians(const float* row_norms, const float* column_norms, float gamma, std::size_t rows,
+                           std::size_t count, float* h);
 
 // delta = delta * h (1 - h): the way back through the sigmoid, where h is what it gave.
 template <class T>

@@ -1,7 +1,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
-#include "bdnn/methods.h"
 #include "bdnn/codes.h"
+#include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
 #include "methods/itq/itq.h"
@@ -46,7 +46,7 @@ std::string identity_of(const TrainingTask& task, const TrainOptions& options, c
 Decoder fitted_decoder(const Model& model, const Vectors& vectors, Threads& threads) {
   constexpr double kDecay = 1e-4;  // against bits that are nearly constant or nearly equal
   const Scaling none{VectorXd::Zero(static_cast<Eigen::Index>(vectors.dimension())), 1};
-  return decoder_layer(fit_decoder(make_encoder(model), vectors, kDecay, threads), none);
+  return decoder_layer(fit_decoder(HashEncoder(model.function), vectors, kDecay, threads), none);
 }
 
 }  // namespace

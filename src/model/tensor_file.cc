@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -25,19 +26,35 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 }  // namespace
 
-TensorFileWriter::TensorFileWriter(const TensorFormat& format) {
+struct TensorFileWriter::Header {
+  json content;
+};
+
+TensorFileWriter::TensorFileWriter(const TensorFormat& format) : header_(std::make_unique<Header>()) {
   fact("format", std::string(format.name));
   fact("version", std::to_string(format.version));
   fact("checksum", std::string(kNoChecksum));
 }
 
-void TensorFileWriter::fact(const std::string& key, const std::string& value) { header_["__metadata__"][key] = value; }
+TensorFileWriter::~TensorFileWriter() = default;
+
+void TensorFileWriter::fact(const std::string& key, const std::string& value) {
+  header_->content["__metadata__"][key] = value;
+}
+
+void TensorFileWriter::list(const std::string& key, const std::vector<std::string>& values) {
+  fact(key, json(values).dump());
+}
+
+void TensorFileWriter::map(const std::string& key, const std::map<std::string, std::string>& values) {
+  fact(key, json(values).dump());
+}
 
 void TensorFileWriter::add(const std::string& name, const char* type, std::span<const std::byte> bytes,
                            std::vector<std::size_t> shape) {
   const std::size_t begin = tensors_.size();
   tensors_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  header_[name] = {{"dtype", type}, {"shape", std::move(shape)}, {"data_offsets", {begin, tensors_.size()}}};
+  header_->content[name] = {{"dtype", type}, {"shape", std::move(shape)}, {"data_offsets", {begin, tensors_.size()}}};
 }
 
 void TensorFileWriter::tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape) {
@@ -51,7 +68,7 @@ void TensorFileWriter::tensor(const std::string& name, std::span<const std::uint
 
 std::string TensorFileWriter::finish() {
   // Invalid UTF-8 in a file's name must not stop a model from being saved.
-  std::string text = header_.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = header_->content.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // tensors start on a multiple of 8
   const std::uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
@@ -62,12 +79,21 @@ std::string TensorFileWriter::finish() {
   return bytes;
 }
 
+struct TensorFileReader::Header {
+  json content;
+  json metadata;
+};
+
 TensorFileReader::TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format)
-    : bytes_(bytes), name_(std::move(name)), format_(format) {
+    : bytes_(bytes), name_(std::move(name)), format_(format), header_(std::make_unique<Header>()) {
   read_header();
   check_version();
   check_checksum();
 }
+
+TensorFileReader::~TensorFileReader() = default;
+
+bool TensorFileReader::has_tensor(const std::string& name) const { return header_->content.contains(name); }
 
 void TensorFileReader::broken(const std::string& what) const {
   failure("{}: is no usable {}: it {}", name_, format_.noun, what);
@@ -87,11 +113,12 @@ void TensorFileReader::read_header() {
     if (depth > kMaxDepth) broken("has a header nested too deep");
     return true;
   };
-  header_ = json::parse(header_text_, shallow, false);
-  if (!header_.is_object()) broken("has a header that is not JSON: truncated, damaged, or another kind of file");
-  const auto metadata = header_.find("__metadata__");
-  if (metadata == header_.end() || !metadata->is_object()) broken("has no '__metadata__': not written by bdnn");
-  metadata_ = *metadata;
+  json& content = header_->content;
+  content = json::parse(header_text_, shallow, false);
+  if (!content.is_object()) broken("has a header that is not JSON: truncated, damaged, or another kind of file");
+  const auto metadata = content.find("__metadata__");
+  if (metadata == content.end() || !metadata->is_object()) broken("has no '__metadata__': not written by bdnn");
+  header_->metadata = *metadata;
   if (fact("format") != format_.name) {
     broken(fmt::format("is of the format '{}', not '{}'", fact("format"), format_.name));
   }
@@ -119,8 +146,8 @@ void TensorFileReader::check_checksum() const {
 }
 
 std::optional<std::string> TensorFileReader::find_fact(const std::string& key) const {
-  const auto found = metadata_.find(key);
-  if (found == metadata_.end() || !found->is_string()) return std::nullopt;
+  const auto found = header_->metadata.find(key);
+  if (found == header_->metadata.end() || !found->is_string()) return std::nullopt;
   return found->get<std::string>();
 }
 
@@ -140,10 +167,42 @@ std::uint64_t TensorFileReader::number(const std::string& key) const {
   return value;
 }
 
+float TensorFileReader::real(const std::string& key) const {
+  const std::string digits = fact(key);
+  float value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    broken(fmt::format("has '{}' in the place of a number ({})", digits, key));
+  }
+  return value;
+}
+
+std::vector<std::string> TensorFileReader::list(const std::string& key) const {
+  const auto content = json::parse(fact(key), nullptr, false);
+  std::vector<std::string> values;
+  if (!content.is_array()) return values;
+  for (const auto& value : content) {
+    if (!value.is_string()) return {};
+    values.push_back(value.get<std::string>());
+  }
+  return values;
+}
+
+std::map<std::string, std::string> TensorFileReader::map(const std::string& key) const {
+  const auto content = json::parse(fact(key), nullptr, false);
+  if (!content.is_object()) broken(fmt::format("has {} that are no JSON object", key));
+  std::map<std::string, std::string> values;
+  for (const auto& [name, value] : content.items()) {
+    if (!value.is_string()) broken(fmt::format("has the entry '{}' of {} that is no string", name, key));
+    values[name] = value.get<std::string>();
+  }
+  return values;
+}
+
 std::span<const std::byte> TensorFileReader::tensor(const std::string& name, std::string_view type, std::size_t size,
                                                     std::size_t rank, std::vector<std::size_t>& shape) const {
-  const auto found = header_.find(name);
-  if (found == header_.end() || !found->is_object()) broken(fmt::format("lacks the tensor '{}'", name));
+  const auto found = header_->content.find(name);
+  if (found == header_->content.end() || !found->is_object()) broken(fmt::format("lacks the tensor '{}'", name));
   const auto stated_type = found->find("dtype");
   const auto extents = found->find("shape");
   const auto offsets = found->find("data_offsets");

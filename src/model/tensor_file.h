@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,8 +24,11 @@ struct TensorFormat {
 class TensorFileWriter {
  public:
   explicit TensorFileWriter(const TensorFormat& format);
+  ~TensorFileWriter();
 
   void fact(const std::string& key, const std::string& value);
+  void list(const std::string& key, const std::vector<std::string>& values);           // as JSON in a fact
+  void map(const std::string& key, const std::map<std::string, std::string>& values);  // likewise
   void tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape);
   void tensor(const std::string& name, std::span<const std::uint8_t> values, std::vector<std::size_t> shape);
 
@@ -35,7 +38,8 @@ class TensorFileWriter {
  private:
   void add(const std::string& name, const char* type, std::span<const std::byte> bytes, std::vector<std::size_t> shape);
 
-  nlohmann::json header_;
+  struct Header;  // JSON, which stays in the source
+  std::unique_ptr<Header> header_;
   std::string tensors_;
 };
 
@@ -44,12 +48,16 @@ class TensorFileWriter {
 class TensorFileReader {
  public:
   TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format);
+  ~TensorFileReader();
 
   std::string fact(const std::string& key) const;
   std::optional<std::string> find_fact(const std::string& key) const;
   std::uint64_t number(const std::string& key) const;
+  float real(const std::string& key) const;                     // finite
+  std::vector<std::string> list(const std::string& key) const;  // empty where the fact is no list of strings
+  std::map<std::string, std::string> map(const std::string& key) const;
 
-  bool has_tensor(const std::string& name) const { return header_.contains(name); }
+  bool has_tensor(const std::string& name) const;
   // The values of a tensor of the given rank, which must be finite; its shape goes to `shape`.
   std::vector<float> floats(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
   std::vector<std::uint8_t> bytes(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
@@ -69,8 +77,8 @@ class TensorFileReader {
   TensorFormat format_;
   std::string_view header_text_;
   std::string_view tensors_;
-  nlohmann::json header_;
-  nlohmann::json metadata_;
+  struct Header;
+  std::unique_ptr<Header> header_;
 };
 
 // The checksum that stands in a file's bytes, as TensorFileWriter::finish() gave them.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "coding/codes_match.h"
 #include "search/content.h"
 
 namespace bdnn {
@@ -24,14 +25,7 @@ void check_plan(std::size_t bits, Plan plan) {
 }
 
 void check_question(std::size_t bits, const CodesOrigin& origin, const Codes& queries, const SearchOptions& options) {
-  if (bits != queries.bits()) {
-    misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(), bits);
-  }
-  const std::string& a = origin.model;
-  const std::string& b = queries.origin().model;
-  if (!a.empty() && !b.empty() && a != b) {
-    misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
-  }
+  check_queries_match(bits, origin, queries);
   if (!options.radius && options.k == 0) misuse("0 neighbours were asked for; ask for at least 1");
   check_plan(bits, options.plan);
 }

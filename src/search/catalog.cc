@@ -10,9 +10,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json to_json(const Extent& extent) { return {extent.offset, extent.bytes, extent.checksum}; }
+Json to_json(const FileSection& extent) { return {extent.offset, extent.bytes, extent.checksum}; }
 
-Json to_json(const std::optional<Extent>& extent) { return extent ? to_json(*extent) : Json(); }
+Json to_json(const std::optional<FileSection>& extent) { return extent ? to_json(*extent) : Json(); }
 
 Json to_json(const Statistics& statistics) {
   Json distances = Json::array();
@@ -51,12 +51,12 @@ std::uint64_t number(const Json& json) {
   return json.get<std::uint64_t>();
 }
 
-Extent extent(const Json& json) {
+FileSection extent(const Json& json) {
   if (!json.is_array() || json.size() != 3) throw std::runtime_error("the place of a section is missing");
   return {number(json[0]), number(json[1]), number(json[2])};
 }
 
-std::optional<Extent> optional_extent(const Json& json) {
+std::optional<FileSection> optional_extent(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(extent(json));
 }
 

@@ -2,8 +2,8 @@
 #include <variant>
 
 #include "base/error.h"
-#include "bdnn/scores.h"
-#include "coding/code_scores.h"
+#include "coding/codes_match.h"
+#include "search/code_scorer.h"
 #include "search/content.h"
 
 namespace bdnn {
@@ -32,45 +32,70 @@ bool fetch(const Index& index, std::uint64_t id, std::uint8_t* code) {
 
 }  // namespace
 
+CodeScorer::CodeScorer(const Model& model, RankBy by)
+    : state_(std::make_shared<const State>(
+          State{by, CodeScores(model, by), HashEncoder(model.function), bdnn::fingerprint(model)})) {}
+
+RankBy CodeScorer::by() const { return state_->by; }
+
 struct CodeRanking::State {
-  CodeScores scores;
+  CodeScorer scorer;
   std::variant<Codes, Index> codes;
   Vectors queries;
 
-  State(const Model& model, RankBy by, std::variant<Codes, Index> of, const Vectors& vectors)
-      : scores(model, by), codes(std::move(of)), queries(vectors) {
-    const std::size_t bits = std::visit([](const auto& source) { return source.bits(); }, codes);
-    if (bits != model.bits()) misuse("the codes have {} bits, the model's have {}", bits, model.bits());
-    if (queries.dimension() != model.dimension()) {
-      misuse("the queries have dimension {}, the model expects {}", queries.dimension(), model.dimension());
+  State(const CodeScorer& by, std::variant<Codes, Index> of, const Vectors& vectors)
+      : scorer(by), codes(std::move(of)), queries(vectors) {
+    const auto& model = scorer.state();
+    if (const auto* plain = std::get_if<Codes>(&codes)) {
+      check_codes_match(model.encoder.bits(), model.fingerprint, plain->bits(), plain->origin());
+    } else {
+      const Index& index = std::get<Index>(codes);
+      check_codes_match(model.encoder.bits(), model.fingerprint, index.bits(), index.info().origin);
+    }
+    if (queries.dimension() != model.encoder.dimension()) {
+      misuse("the queries have dimension {}, the model expects {}", queries.dimension(), model.encoder.dimension());
     }
   }
 };
 
+CodeRanking::CodeRanking(const CodeScorer& scorer, const Codes& codes, const Vectors& queries)
+    : state_(std::make_unique<State>(scorer, codes, queries)) {}
+
+CodeRanking::CodeRanking(const CodeScorer& scorer, const Index& index, const Vectors& queries)
+    : state_(std::make_unique<State>(scorer, index, queries)) {}
+
 CodeRanking::CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries)
-    : state_(std::make_unique<State>(model, by, codes, queries)) {}
+    : CodeRanking(CodeScorer(model, by), codes, queries) {}
 
 CodeRanking::CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries)
-    : state_(std::make_unique<State>(model, by, index, queries)) {}
+    : CodeRanking(CodeScorer(model, by), index, queries) {}
 
 CodeRanking::~CodeRanking() = default;
 
 void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
   const Vectors& queries = state_->queries;
   if (query >= queries.size()) misuse("query {} is to be ranked, but there are {}", query, queries.size());
-  // Norms of many codes at a time are one product.
-  const std::size_t bytes = (state_->scores.bits() + 7) / 8;
-  std::vector<std::uint8_t> codes(shortlist.size() * bytes);
+  struct Scratch {
+    std::vector<std::uint8_t> codes;
+    std::vector<LookupTables> tables;
+    CodeScores::Scratch scores;
+  };
+  thread_local Scratch scratch;  // a ranking is shared by threads, and must not allocate for every shortlist
+  const CodeScores& model = state_->scorer.state().scores;
+  const std::size_t bytes = bytes_for_bits(model.bits());
+  auto& codes = scratch.codes;
+  codes.resize(shortlist.size() * bytes);
   for (std::size_t i = 0; i < shortlist.size(); ++i) {
     const std::uint64_t id = shortlist[i].id;
     const bool found =
         std::visit([&](const auto& source) { return fetch(source, id, codes.data() + i * bytes); }, state_->codes);
     if (!found) misuse("there is no code to rank id {} by", id);
   }
-  CodeScores::Scratch scratch;
-  state_->scores.norms(codes.data(), shortlist.size(), scratch, scores);
+  // Norms of many codes at a time are one product.
+  model.norms(codes.data(), shortlist.size(), scratch.scores, scores);
   // Made here, not of all queries before: those of one take up to 16 KB.
-  const LookupTables tables = state_->scores.tables(queries.slice(query, 1), query).front();
+  model.tables(queries.slice(query, 1), query, scratch.scores, scratch.tables);
+  const LookupTables& tables = scratch.tables.front();
   for (std::size_t i = 0; i < shortlist.size(); ++i) scores[i] = tables.linear(codes.data() + i * bytes) + scores[i];
 }
 

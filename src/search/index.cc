@@ -316,7 +316,7 @@ void verify_index(const std::string& path) {
   map_content(file, state);  // says what is wrong with the structure
   std::vector<std::byte> piece(std::size_t{1} << 20);
   for (const SegmentRecord& segment : state.catalog.segments) {
-    for (const Extent& extent : extents_of(segment)) {
+    for (const FileSection& extent : extents_of(segment)) {
       Checksum sum;
       for (std::uint64_t at = 0; at < extent.bytes; at += piece.size()) {
         const auto bytes = std::span(piece).first(std::min<std::uint64_t>(piece.size(), extent.bytes - at));

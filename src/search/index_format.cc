@@ -37,7 +37,7 @@ std::uint64_t checksum_of(const Superblock& block) {
   return checksum(std::as_bytes(std::span(&block, 1)).first(offsetof(Superblock, checksum)));
 }
 
-bool within(const Extent& extent, std::uint64_t end) {
+bool within(const FileSection& extent, std::uint64_t end) {
   return extent.offset >= kFirstSection && extent.offset % kSectionAlignment == 0 && extent.offset <= end &&
          extent.bytes <= end - extent.offset;
 }
@@ -49,7 +49,7 @@ class View {
       : state_(state), memory_(static_cast<const std::uint8_t*>(memory)), path_(path) {}
 
   template <class T>
-  const T* section(const Extent& extent, std::uint64_t count, const char* what) const {
+  const T* section(const FileSection& extent, std::uint64_t count, const char* what) const {
     if (!within(extent, state_.end) || extent.bytes / sizeof(T) != count || extent.bytes % sizeof(T) != 0) {
       failure("{}: is damaged: {} bytes at byte {} cannot be its {}", path_, extent.bytes, extent.offset, what);
     }
@@ -118,7 +118,7 @@ IndexInfo info_of(const IndexState& state, const std::vector<Segment>& segments)
   for (std::size_t i = 0; i < segments.size(); ++i) {
     info.size += segments[i].live_count;
     info.removed += segments[i].size() - segments[i].live_count;
-    for (const Extent& extent : extents_of(state.catalog.segments[i])) used += extent.bytes;
+    for (const FileSection& extent : extents_of(state.catalog.segments[i])) used += extent.bytes;
     if (segments[i].size() < largest) continue;
     largest = segments[i].size();
     info.tables = segments[i].tables.tables.size();
@@ -142,8 +142,8 @@ std::shared_ptr<const Index::Content> view_content(const IndexState& state, void
 
 }  // namespace
 
-std::vector<Extent> extents_of(const SegmentRecord& segment) {
-  std::vector<Extent> extents = {segment.codes};
+std::vector<FileSection> extents_of(const SegmentRecord& segment) {
+  std::vector<FileSection> extents = {segment.codes};
   for (const auto& extent : {segment.live, segment.ids, segment.name_starts, segment.text}) {
     if (extent) extents.push_back(*extent);
   }

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kFirstSection = 2 * kSuperblockSpace;
 inline constexpr std::uint64_t kSectionAlignment = 64;
 
 // A section of the file.
-struct Extent {
+struct FileSection {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;
@@ -27,21 +27,21 @@ struct Extent {
 
 struct TableRecord {
   Substring substring;
-  Extent occupied;
-  Extent starts;
-  Extent rows;
-  std::optional<Extent> planes;
+  FileSection occupied;
+  FileSection starts;
+  FileSection rows;
+  std::optional<FileSection> planes;
 };
 
 struct SegmentRecord {
   std::uint64_t count = 0;
   std::uint64_t live_count = 0;
-  Extent codes;
-  std::optional<Extent> live;  // none: all are
-  std::uint64_t first_id = 0;  // where there are neither ids nor names
-  std::optional<Extent> ids;
-  std::optional<Extent> name_starts;
-  std::optional<Extent> text;
+  FileSection codes;
+  std::optional<FileSection> live;  // none: all are
+  std::uint64_t first_id = 0;       // where there are neither ids nor names
+  std::optional<FileSection> ids;
+  std::optional<FileSection> name_starts;
+  std::optional<FileSection> text;
   std::vector<TableRecord> tables;
   Statistics statistics;
 };
@@ -55,12 +55,12 @@ struct Catalog {
 };
 
 // Every section that a segment uses.
-std::vector<Extent> extents_of(const SegmentRecord& segment);
+std::vector<FileSection> extents_of(const SegmentRecord& segment);
 
 // The state of a file: a catalog, and where it stands.
 struct IndexState {
   std::uint64_t sequence = 0;
-  Extent catalog_extent;
+  FileSection catalog_extent;
   std::uint64_t end = 0;  // of all sections
   Catalog catalog;
 };

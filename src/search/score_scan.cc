@@ -9,9 +9,9 @@
 
 #include "base/blocks.h"
 #include "base/error.h"
-#include "bdnn/scores.h"
 #include "codes/lookup_scan.h"
-#include "coding/code_scores.h"
+#include "coding/codes_match.h"
+#include "search/code_scorer.h"
 
 namespace bdnn {
 namespace {
@@ -25,9 +25,9 @@ constexpr double kLeastUnit = 1e-300;         // that 1 can be divided by
 
 // Codes and their norms as the steps need them.
 struct Database {
-  CodeScores scores;
-  HashEncoder encoder;
-  CodesOrigin origin;
+  CodeScorer scorer;
+  const CodeScores& scores;
+  const HashEncoder& encoder;
   std::size_t size = 0;
   std::size_t code_bytes = 0;
   std::size_t rows = 0;  // bytes of a code, and one more for the upper half of its norm
@@ -37,7 +37,7 @@ struct Database {
   double step = 0;
   double slack = 0;  // a score is at most so much above what the second step makes of it
 
-  Database(const Model& model, RankBy by, const Codes& database, Threads& threads);
+  Database(const CodeScorer& scorer, const Codes& database, Threads& threads);
 
   std::size_t block_count() const { return (size + kCodesPerTableBlock - 1) / kCodesPerTableBlock; }
 
@@ -55,19 +55,14 @@ struct Database {
   }
 };
 
-Database::Database(const Model& model, RankBy by, const Codes& database, Threads& threads)
-    : scores(model, by),
-      encoder(make_encoder(model)),
-      origin(database.origin()),
+Database::Database(const CodeScorer& by, const Codes& database, Threads& threads)
+    : scorer(by),
+      scores(scorer.state().scores),
+      encoder(scorer.state().encoder),
       size(database.size()),
       code_bytes(database.bytes_per_code()),
       rows(code_bytes + (scores.has_norms() ? 1 : 0)) {
-  if (database.bits() != model.bits()) {
-    misuse("the codes have {} bits, the model's have {}", database.bits(), model.bits());
-  }
-  if (!origin.model.empty() && origin.model != fingerprint(model)) {
-    misuse("the codes were made by the model {}, not by this one ({})", origin.model, fingerprint(model));
-  }
+  check_codes_match(encoder.bits(), scorer.state().fingerprint, database.bits(), database.origin());
   const std::size_t bytes = block_count() * rows * kCodesPerTableBlock;
   blocks = AlignedBuffer<std::uint8_t>(bytes);
   if (scores.has_norms()) lower_norms.resize(size);
@@ -134,8 +129,14 @@ struct Candidate {
 // One query on its way over a part of the database.
 class QueryScan {
  public:
-  QueryScan(const Database& database, const LookupTables& tables, std::size_t k)
-      : database_(database), tables_(tables), k_(k), enough_(2 * k + 64) {
+  // Takes another query, and keeps its memory.
+  void start(const Database& database, const LookupTables& tables, std::size_t k) {
+    database_ = &database;
+    tables_ = &tables;
+    k_ = k;
+    enough_ = 2 * k + 64;
+    bound_ = std::numeric_limits<double>::infinity();
+    candidates_.clear();
     pieces_.assign(tables.values.begin(), tables.values.end());
     if (!database.lower_norms.empty()) add_norm_tables();
     values_.resize(pieces_.size());
@@ -161,7 +162,7 @@ class QueryScan {
     std::array<std::uint8_t, kBlocksPerRun * kCodesPerTableBlock> sums;
     for (std::size_t run = 0; run < kSampledRuns; ++run) {
       const std::size_t block = first_block + run * (blocks / kSampledRuns);
-      sum_tables(tables_.width, database_.code(block * kCodesPerTableBlock), database_.rows, kBlocksPerRun,
+      sum_tables(tables_->width, database_->code(block * kCodesPerTableBlock), database_->rows, kBlocksPerRun,
                  values_.data(), sums.data());
       for (const std::uint8_t sum : sums) ++counts[sum];
     }
@@ -170,8 +171,8 @@ class QueryScan {
       within += counts[sum];
       if (within < k_) continue;
       // Each table was rounded down by less than a unit, and the lower byte of the norm has no table.
-      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + 255 * database_.step +
-                 database_.slack);
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + 255 * database_->step +
+                 database_->slack);
       return;
     }
   }
@@ -186,8 +187,8 @@ class QueryScan {
   void take(const ByteTables& chunk, std::size_t first) {
     for (std::size_t i = 0; i < chunk.found_count; ++i) {
       const std::size_t id = first + chunk.found[i];
-      if (id >= database_.size) continue;  // fills up the last block
-      const double lower = database_.lower_bound(tables_, id);
+      if (id >= database_->size) continue;  // fills up the last block
+      const double lower = database_->lower_bound(*tables_, id);
       if (lower > bound_) continue;
       candidates_.push_back({lower, id});
       if (candidates_.size() >= enough_) tighten();
@@ -199,40 +200,47 @@ class QueryScan {
     candidates_.insert(candidates_.end(), other.candidates_.begin(), other.candidates_.end());
   }
 
+  // Room for the last step; each thread has its own.
+  struct LastStep {
+    CodeScores::Scratch scores;
+    std::vector<std::uint8_t> codes;
+    std::vector<double> norms;
+    std::vector<Ranked> ranked;
+  };
+
   // The k best of what is left, by their scores.
-  std::vector<Ranked> best(const std::uint8_t* query_code) {
+  void best(const std::uint8_t* query_code, LastStep& step, Ranked* out) {
     if (candidates_.size() > k_) tighten();
-    std::vector<std::uint8_t> codes(candidates_.size() * database_.code_bytes);
-    std::vector<double> norms(candidates_.size());
+    auto& [scratch, codes, norms, ranked] = step;
+    codes.resize(candidates_.size() * database_->code_bytes);
+    norms.resize(candidates_.size());
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const std::uint8_t* at = database_.code(candidates_[i].id);
-      for (std::size_t row = 0; row < database_.code_bytes; ++row) {
-        codes[i * database_.code_bytes + row] = at[row * kCodesPerTableBlock];
+      const std::uint8_t* at = database_->code(candidates_[i].id);
+      for (std::size_t row = 0; row < database_->code_bytes; ++row) {
+        codes[i * database_->code_bytes + row] = at[row * kCodesPerTableBlock];
       }
     }
-    CodeScores::Scratch scratch;
-    database_.scores.norms(codes.data(), candidates_.size(), scratch, norms.data());
-    std::vector<Ranked> ranked;
+    database_->scores.norms(codes.data(), candidates_.size(), scratch, norms.data());
+    ranked.clear();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const std::span<const std::uint8_t> code(codes.data() + i * database_.code_bytes, database_.code_bytes);
-      ranked.push_back({candidates_[i].id, tables_.linear(code.data()) + norms[i],
+      const std::span<const std::uint8_t> code(codes.data() + i * database_->code_bytes, database_->code_bytes);
+      ranked.push_back({candidates_[i].id, tables_->linear(code.data()) + norms[i],
                         static_cast<std::uint32_t>(hamming_distance(code, {query_code, code.size()}))});
     }
     std::sort(ranked.begin(), ranked.end(),
               [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
-    ranked.resize(std::min(k_, ranked.size()));
-    return ranked;
+    std::copy_n(ranked.begin(), k_, out);
   }
 
  private:
-  std::size_t table_size() const { return tables_.width == LookupWidth::eight_bits ? 256 : 16; }
+  std::size_t table_size() const { return tables_->width == LookupWidth::eight_bits ? 256 : 16; }
 
   // The upper byte of a norm takes part as one table, or two, more.
   void add_norm_tables() {
     const std::size_t size = table_size();
     for (std::size_t place = 1; place < 256; place *= size) {
       for (std::size_t value = 0; value < size; ++value) {
-        pieces_.push_back(database_.step * 256 * static_cast<double>(place * value));
+        pieces_.push_back(database_->step * 256 * static_cast<double>(place * value));
       }
     }
   }
@@ -241,7 +249,7 @@ class QueryScan {
     const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
     const auto less = [](const Candidate& a, const Candidate& b) { return a.lower < b.lower; };
     std::nth_element(candidates_.begin(), last, candidates_.end(), less);
-    tighten_to(last->lower + database_.slack);
+    tighten_to(last->lower + database_->slack);
     std::erase_if(candidates_, [&](const Candidate& candidate) { return candidate.lower > bound_; });
     enough_ = std::max(2 * k_ + 64, 2 * candidates_.size());  // many may score the same
   }
@@ -261,10 +269,10 @@ class QueryScan {
     }
   }
 
-  const Database& database_;
-  const LookupTables& tables_;
-  std::size_t k_;
-  std::size_t enough_;          // candidates to look for a tighter bound
+  const Database* database_ = nullptr;
+  const LookupTables* tables_ = nullptr;
+  std::size_t k_ = 0;
+  std::size_t enough_ = 0;      // candidates to look for a tighter bound
   std::vector<double> pieces_;  // the tables of the code and of its norm, each less its least value
   double least_ = 0;            // no score is below
   double most_ = 0;             // nor above
@@ -282,10 +290,13 @@ struct ScoreScan::State {
   Database database;
 };
 
-ScoreScan::ScoreScan(const Model& model, RankBy by, const Codes& database, int thread_count) {
+ScoreScan::ScoreScan(const CodeScorer& scorer, const Codes& database, int thread_count) {
   Threads threads(thread_count);
-  state_ = std::make_unique<State>(State{Database(model, by, database, threads)});
+  state_ = std::make_unique<State>(State{Database(scorer, database, threads)});
 }
+
+ScoreScan::ScoreScan(const Model& model, RankBy by, const Codes& database, int thread_count)
+    : ScoreScan(CodeScorer(model, by), database, thread_count) {}
 
 ScoreScan::~ScoreScan() = default;
 ScoreScan::ScoreScan(ScoreScan&&) noexcept = default;
@@ -297,51 +308,80 @@ std::size_t ScoreScan::bytes() const {
   return database.block_count() * database.rows * kCodesPerTableBlock + database.lower_norms.size();
 }
 
-void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& results, int thread_count) const {
+void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& results, int threads) const {
+  ScoreSearcher(threads).search(*this, queries, k, results);
+}
+
+struct ScoreSearcher::State {
+  // Queries that are scanned for together.
+  struct QueryBatch {
+    std::vector<LookupTables> tables;
+    std::vector<std::uint8_t> codes;
+    std::vector<float> floats;
+    CodeScores::Scratch scores;
+    HashEncoder::Scratch encoding;
+    std::mutex preparing;
+    std::size_t left = 0;  // parts that are not done
+    bool ready = false;
+  };
+
+  explicit State(int thread_count)
+      : threads(thread_count),
+        batches(static_cast<std::size_t>(threads.count())),
+        scans(batches.size(), std::vector<QueryScan>(kQueriesPerBatch)),
+        last_steps(batches.size()) {}
+
+  Threads threads;
+  // One of each per thread: a batch is worked on by one thread, or there are fewer batches than threads.
+  std::vector<QueryBatch> batches;
+  std::vector<std::vector<QueryScan>> scans;
+  std::vector<QueryScan::LastStep> last_steps;
+  std::vector<Ranked> ranked;
+};
+
+ScoreSearcher::ScoreSearcher(int threads) : state_(std::make_unique<State>(threads)) {}
+ScoreSearcher::~ScoreSearcher() = default;
+ScoreSearcher::ScoreSearcher(ScoreSearcher&&) noexcept = default;
+ScoreSearcher& ScoreSearcher::operator=(ScoreSearcher&&) noexcept = default;
+
+void ScoreSearcher::search(const ScoreScan& scan, const Vectors& queries, std::size_t k, RankedResults& results) {
   if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
   results.clear();
-  Threads threads(thread_count);
-  const Database& database = state_->database;
+  State& state = *state_;
+  const Database& database = scan.state_->database;
   k = std::min(k, database.size);
   const std::size_t batches = (queries.size() + kQueriesPerBatch - 1) / kQueriesPerBatch;
-  const auto team = static_cast<std::size_t>(threads.count());
+  const auto team = static_cast<std::size_t>(state.threads.count());
   // Few queries share the threads by parts of the database.
   const std::size_t chunks = (database.block_count() + kBlocksPerChunk - 1) / kBlocksPerChunk;
   const std::size_t parts =
       batches >= team || batches == 0 ? 1 : std::clamp<std::size_t>(chunks / 8, 1, team / batches);
-  struct QueryBatch {
-    std::vector<LookupTables> tables;
-    std::vector<std::uint8_t> codes;
-    std::vector<std::vector<QueryScan>> parts;
-    std::mutex preparing;
-    std::size_t left = 0;
-  };
-  std::vector<QueryBatch> all(batches);
-  std::vector<std::vector<Ranked>> ranked(queries.size());
-  threads.for_each(batches * parts, [&](std::size_t task, int) {
-    QueryBatch& batch = all[task / parts];
+  for (auto& batch : state.batches) batch.ready = false;
+  state.ranked.resize(queries.size() * k);
+  const auto work = [&](std::size_t task, int worker) {
+    const std::size_t own = parts == 1 ? static_cast<std::size_t>(worker) : task;  // below `team` in both cases
+    State::QueryBatch& batch = state.batches[parts == 1 ? own : task / parts];
     const std::size_t first = task / parts * kQueriesPerBatch;
     const std::size_t count = std::min(kQueriesPerBatch, queries.size() - first);
     {
       const std::lock_guard lock(batch.preparing);
-      if (batch.tables.empty()) {
-        const Vectors own = queries.slice(first, count);
-        batch.tables = database.scores.tables(own, first);
+      if (parts == 1 || !batch.ready) {
+        const Vectors part = queries.slice(first, count);
+        database.scores.tables(part, first, batch.scores, batch.tables);
         batch.codes.resize(count * database.code_bytes);
-        std::vector<float> floats(count * own.dimension());
-        HashEncoder::Scratch scratch;
-        database.encoder.encode(own.floats(0, count, floats.data()), count, scratch, batch.codes.data());
-        batch.parts.resize(parts);
+        batch.floats.resize(count * part.dimension());
+        database.encoder.encode(part.floats(0, count, batch.floats.data()), count, batch.encoding, batch.codes.data());
         batch.left = parts;
+        batch.ready = true;
       }
     }
     const std::size_t part = task % parts;
     const std::size_t begin = chunks * part / parts * kBlocksPerChunk;
     const std::size_t end = std::min(database.block_count(), chunks * (part + 1) / parts * kBlocksPerChunk);
-    std::vector<QueryScan> scans;
+    std::vector<QueryScan>& scans = state.scans[own];
     for (std::size_t q = 0; q < count; ++q) {
-      scans.emplace_back(database, batch.tables[q], k);
-      if (end > begin) scans.back().sample(begin, end - begin);
+      scans[q].start(database, batch.tables[q], k);
+      if (end > begin) scans[q].sample(begin, end - begin);
     }
     std::array<ByteTables, kQueriesPerBatch> tables;
     for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
@@ -355,17 +395,18 @@ void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& res
     }
     {
       const std::lock_guard lock(batch.preparing);
-      batch.parts[part] = std::move(scans);
       if (--batch.left > 0) return;
     }
+    const std::size_t first_part = parts == 1 ? own : task / parts * parts;
     for (std::size_t q = 0; q < count; ++q) {
-      QueryScan& whole = batch.parts[0][q];
-      for (std::size_t other = 1; other < parts; ++other) whole.take(batch.parts[other][q]);
-      ranked[first + q] = whole.best(batch.codes.data() + q * database.code_bytes);
+      QueryScan& whole = state.scans[first_part][q];
+      for (std::size_t other = 1; other < parts; ++other) whole.take(state.scans[first_part + other][q]);
+      whole.best(batch.codes.data() + q * database.code_bytes, state.last_steps[static_cast<std::size_t>(worker)],
+                 state.ranked.data() + (first + q) * k);
     }
-    batch.parts.clear();
-  });
-  for (const auto& entries : ranked) results.append(entries);
+  };
+  state.threads.for_each(batches * parts, std::ref(work));  // by reference, which takes no memory
+  for (std::size_t q = 0; q < queries.size(); ++q) results.append({state.ranked.data() + q * k, k});
 }
 
 }  // namespace bdnn

@@ -18,7 +18,7 @@ std::span<const std::byte> bytes_in(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
-Extent write_codes(SectionWriter& writer, const Codes& codes) {
+FileSection write_codes(SectionWriter& writer, const Codes& codes) {
   const CodeLayout layout(codes.bits());
   const std::size_t per_piece =
       std::max<std::size_t>(kPieceBytes / layout.bytes_per_tile(), 1) * layout.codes_per_tile();
@@ -110,7 +110,7 @@ void put_in_order(std::vector<Key>& keys, Codes& codes, const char* what) {
 
 }  // namespace
 
-Extent SectionWriter::append(std::span<const std::byte> bytes) {
+FileSection SectionWriter::append(std::span<const std::byte> bytes) {
   bool given = false;
   return append_pieces([&] {
     const auto piece = given ? std::span<const std::byte>() : bytes;
@@ -119,8 +119,8 @@ Extent SectionWriter::append(std::span<const std::byte> bytes) {
   });
 }
 
-Extent SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next) {
-  Extent extent{(end_ + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, 0, 0};
+FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next) {
+  FileSection extent{(end_ + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, 0, 0};
   Checksum sum;
   for (auto piece = next(); !piece.empty(); piece = next()) {
     write_at_(extent.offset + extent.bytes, piece);

@@ -17,10 +17,10 @@ class SectionWriter {
   // Where the next section will start, and the last ended.
   std::uint64_t end() const { return end_; }
 
-  Extent append(std::span<const std::byte> bytes);
+  FileSection append(std::span<const std::byte> bytes);
 
   // A section in pieces: `next` returns each, and an empty one at the end.
-  Extent append_pieces(const std::function<std::span<const std::byte>()>& next);
+  FileSection append_pieces(const std::function<std::span<const std::byte>()>& next);
 
  private:
   WriteAt write_at_;

@@ -1,6 +1,7 @@
 #include "methods/binary_network/checkpoint.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"

@@ -60,7 +60,7 @@ void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, st
     const std::vector<float>& h = layers.back();
     for (std::size_t i = 0; i < h.size(); ++i) {
       q[i] += lambda2 * h[i];
-      b[i] = options_.start == CodeStart::zero ? 0.0F : h[i] >= 0 ? 1.0F : -1.0F;
+      b[i] = options_.start == CodeStart::zero ? 0.0F : sign_of(h[i]);
     }
   };
   options_.group == 1 ? improve_bits(set, codes, outputs) : improve_groups(set, codes, outputs);

@@ -1,0 +1,20 @@
+// Whether codes belong together, and to a model. Every check of that is one of these.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "bdnn/codes.h"
+#include "bdnn/model.h"
+
+namespace bdnn {
+
+// As check_codes_match() of bdnn/encode.h, with the fingerprint of the model at hand: making one reads the whole model.
+void check_codes_match(std::size_t model_bits, const std::string& fingerprint, std::size_t bits,
+                       const CodesOrigin& origin);
+void check_codes_match(const Model& model, std::size_t bits, const CodesOrigin& origin);
+
+// Raises Error unless queries can be compared with the codes of a database.
+void check_queries_match(std::size_t bits, const CodesOrigin& origin, const Codes& queries);
+
+}  // namespace bdnn

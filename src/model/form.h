@@ -1,0 +1,65 @@
+// What a form of hash function is. To add one:
+//   1. its parameters: a struct in bdnn/model.h, named in HashFunction;
+//   2. its header and source here: a specialisation of FormOf with the members below;
+//   3. that header's name in model/hash_function.h.
+// Everything else goes through std::visit in model/hash_function.cc, and the compiler names what is missing.
+//
+//     template <>
+//     struct FormOf<Network> {
+//       static constexpr std::string_view kName = "network";            // in model files
+//       static std::size_t dimension(const Network&);                   // of the vectors it takes
+//       static std::size_t bits(const Network&);                        // of the codes it gives
+//       static void validate(const Network&);                           // raises Error where it is inconsistent
+//       static std::vector<std::string> describe(const Network&);       // in words, a line per part
+//       static void write(const Network&, TensorFileWriter&);
+//       static Network read(const TensorFileReader&);                   // damaged content raises Error
+//       class Encoder {                                                 // made ready to run; shared by all threads
+//        public:
+//         static constexpr bool kHasOutputs = true;                     // before the sign
+//         explicit Encoder(const Network&);
+//         const float* outputs(const float* x, std::size_t count, EncoderScratch&) const;
+//         std::size_t encode(const float* x, std::size_t count, EncoderScratch&, std::uint8_t* codes) const;
+//       };
+//     };
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bdnn/model.h"
+#include "codes/hamming.h"
+#include "model/tensor_file.h"
+
+namespace bdnn {
+
+template <class Function>
+struct FormOf;
+
+// Room for what encoders compute on one tile of samples; each thread has its own.
+struct EncoderScratch {
+  std::vector<float> layer[2];
+  std::vector<float> centred;
+  std::vector<float> kernel;
+  std::vector<float> norms;
+};
+
+// The first of `count` vectors of `size` floats each that is not finite, or `count`.
+std::size_t first_not_finite(const float* values, std::size_t size, std::size_t count);
+
+// How forms with outputs encode: by their signs. Returns the first sample with an input or output that is not finite,
+// or `count`. `squashed`: some function on the way would make something finite of what is not.
+template <class Encoder>
+std::size_t encode_signs(const Encoder& encoder, const float* x, std::size_t dimension, std::size_t bits,
+                         std::size_t count, bool squashed, EncoderScratch& scratch, std::uint8_t* codes) {
+  if (squashed) {
+    const std::size_t bad = first_not_finite(x, dimension, count);
+    if (bad < count) return bad;
+  }
+  const float* h = encoder.outputs(x, count, scratch);
+  return pack_signs(h, bits, count, codes) ? count : first_not_finite(h, bits, count);
+}
+
+}  // namespace bdnn

@@ -1,0 +1,137 @@
+#include "model/hash_function.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/blocks.h"
+#include "base/error.h"
+#include "bdnn/codes.h"
+#include "codes/bit_groups.h"
+
+namespace bdnn {
+namespace {
+
+// The form of a function, by a value of its type.
+template <class Function>
+FormOf<Function> form_of(const Function&) {
+  return {};
+}
+
+// Reads the form among those from `I` on that has this name.
+template <std::size_t I = 0>
+HashFunction read_form(const std::string& name, const TensorFileReader& reader, const std::string& passed = "") {
+  if constexpr (I < std::variant_size_v<HashFunction>) {
+    using Form = FormOf<std::variant_alternative_t<I, HashFunction>>;
+    if (name == Form::kName) return Form::read(reader);
+    return read_form<I + 1>(name, reader, fmt::format("{}{}'{}'", passed, passed.empty() ? "" : ", ", Form::kName));
+  } else {
+    reader.broken(fmt::format("has the form '{}'; this program knows {}", name, passed));
+  }
+}
+
+}  // namespace
+
+std::size_t first_not_finite(const float* values, std::size_t size, std::size_t count) {
+  const float* end = values + size * count;
+  const float* bad = std::find_if(values, end, [](float v) { return !std::isfinite(v); });
+  return bad == end ? count : static_cast<std::size_t>(bad - values) / size;
+}
+
+std::size_t Model::dimension() const {
+  return std::visit([](const auto& f) { return form_of(f).dimension(f); }, function);
+}
+
+std::size_t Model::bits() const {
+  return std::visit([](const auto& f) { return form_of(f).bits(f); }, function);
+}
+
+bool Model::has_outputs() const {
+  return std::visit([](const auto& f) { return decltype(form_of(f))::Encoder::kHasOutputs; }, function);
+}
+
+std::vector<std::string> Model::describe() const {
+  return std::visit([](const auto& f) { return form_of(f).describe(f); }, function);
+}
+
+void validate(const HashFunction& function) {
+  std::visit([](const auto& f) { form_of(f).validate(f); }, function);
+}
+
+void validate(const Model& model) {
+  validate(model.function);
+  if (!model.decoder) return;
+  const Decoder& decoder = *model.decoder;
+  if (!BitGroups::is_possible(model.bits(), decoder.group)) {
+    misuse("the decoder takes {} bits in groups of {}; 1 is possible, 4 up to 2,048 bits, and 8 up to 256 bits",
+           model.bits(), decoder.group);
+  }
+  if (decoder.inputs != BitGroups(model.bits(), decoder.group).features() || decoder.outputs != model.dimension() ||
+      decoder.weight.size() != decoder.inputs * decoder.outputs || decoder.bias.size() != decoder.outputs) {
+    misuse(
+        "the decoder does not fit: {} inputs, {} outputs, {} weights, {} biases, for codes of {} bits in groups of {} "
+        "and vectors of dimension {}",
+        decoder.inputs, decoder.outputs, decoder.weight.size(), decoder.bias.size(), model.bits(), decoder.group,
+        model.dimension());
+  }
+}
+
+void write_function(const HashFunction& function, TensorFileWriter& writer) {
+  std::visit(
+      [&](const auto& f) {
+        writer.fact("form", std::string(form_of(f).kName));
+        form_of(f).write(f, writer);
+      },
+      function);
+}
+
+HashFunction read_function(const TensorFileReader& reader) {
+  HashFunction function = read_form(reader.fact("form"), reader);
+  if (std::visit([](const auto& f) { return form_of(f).bits(f); }, function) > kMaxBits) {
+    reader.broken(fmt::format("gives codes of more than {} bits", kMaxBits));
+  }
+  return function;
+}
+
+HashEncoder::Encoders HashEncoder::make(const HashFunction& function) {
+  return std::visit(
+      [](const auto& f) { return Encoders(std::in_place_type<typename decltype(form_of(f))::Encoder>, f); }, function);
+}
+
+HashEncoder::HashEncoder(const HashFunction& function)
+    : encoder_(make(function)),
+      dimension_(std::visit([](const auto& f) { return form_of(f).dimension(f); }, function)),
+      bits_(std::visit([](const auto& f) { return form_of(f).bits(f); }, function)) {}
+
+bool HashEncoder::has_outputs() const {
+  return std::visit([](const auto& encoder) { return encoder.kHasOutputs; }, encoder_);
+}
+
+const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& scratch) const {
+  return std::visit(
+      [&](const auto& encoder) -> const float* {
+        if constexpr (std::decay_t<decltype(encoder)>::kHasOutputs) {
+          return encoder.outputs(x, count, scratch);
+        } else {
+          misuse("the model's hash function has no outputs before the sign");
+        }
+      },
+      encoder_);
+}
+
+std::size_t HashEncoder::encode(const float* x, std::size_t count, Scratch& scratch, std::uint8_t* codes) const {
+  return std::visit([&](const auto& encoder) { return encoder.encode(x, count, scratch, codes); }, encoder_);
+}
+
+void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
+  const std::size_t tile = samples_per_tile(encoder.dimension());
+  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
+    std::vector<float> floats(tile * encoder.dimension());
+    HashEncoder::Scratch scratch;
+    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
+      const float* h = encoder.outputs(x.floats(first, count, floats.data()), count, scratch);
+      std::copy_n(h, count * encoder.bits(), outputs + first * encoder.bits());
+    });
+  });
+}
+
+}  // namespace bdnn

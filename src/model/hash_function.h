@@ -1,0 +1,58 @@
+// The hash function of a model, whatever its form: the only place, with bdnn/model.h, that lists the forms.
+#pragma once
+
+#include <variant>
+
+#include "base/threads.h"
+#include "bdnn/codes.h"
+#include "bdnn/vectors.h"
+#include "model/anchor_form.h"
+#include "model/network_form.h"
+
+namespace bdnn {
+
+// Raises Error where a hash function or a decoder is inconsistent.
+void validate(const HashFunction& function);
+void validate(const Model& model);
+
+// To and from a model file; the form's name stands in the fact "form".
+void write_function(const HashFunction& function, TensorFileWriter& writer);
+HashFunction read_function(const TensorFileReader& reader);
+
+// A hash function made ready to run on blocks of samples; shared by all threads.
+class HashEncoder {
+ public:
+  explicit HashEncoder(const HashFunction& function);
+
+  std::size_t dimension() const { return dimension_; }
+  std::size_t bits() const { return bits_; }
+  std::size_t bytes_per_code() const { return bytes_for_bits(bits_); }
+  bool has_outputs() const;
+
+  using Scratch = EncoderScratch;
+
+  // The outputs before the sign: bits() x count, in `scratch`. x is dimension() x count. A form without raises Error.
+  const float* outputs(const float* x, std::size_t count, Scratch& scratch) const;
+
+  // The codes of x. Returns the first sample that is not finite, or whose outputs are not, or `count`.
+  std::size_t encode(const float* x, std::size_t count, Scratch& scratch, std::uint8_t* codes) const;
+
+ private:
+  template <class Functions>
+  struct EncodersOf;
+  template <class... Functions>
+  struct EncodersOf<std::variant<Functions...>> {
+    using Type = std::variant<typename FormOf<Functions>::Encoder...>;
+  };
+  using Encoders = EncodersOf<HashFunction>::Type;
+  static Encoders make(const HashFunction& function);
+
+  Encoders encoder_;
+  std::size_t dimension_;
+  std::size_t bits_;
+};
+
+// The outputs for all vectors: bits() x x.size().
+void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs);
+
+}  // namespace bdnn

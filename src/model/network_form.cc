@@ -1,0 +1,144 @@
+#include "model/network_form.h"
+
+#include "base/error.h"
+#include "linalg/activation.h"
+
+namespace bdnn {
+namespace {
+
+using Form = FormOf<Network>;
+
+constexpr std::size_t kMaxLayers = 64;
+constexpr Activation kActivations[] = {Activation::identity, Activation::sigmoid, Activation::tanh, Activation::cosine};
+
+std::string layer_name(std::size_t layer) { return fmt::format("layers.{}", layer); }
+
+void apply(Activation activation, const std::vector<float>& bias, std::size_t count, float* h) {
+  switch (activation) {
+    case Activation::identity: return add_bias(bias.data(), bias.size(), count, h);
+    case Activation::sigmoid: return add_bias_and_squash(bias.data(), bias.size(), count, h);
+    case Activation::tanh: return add_bias_and_tanh(bias.data(), bias.size(), count, h);
+    case Activation::cosine: return add_bias_and_cosine(bias.data(), bias.size(), count, h);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Activation activation) {
+  switch (activation) {
+    case Activation::identity: return "identity";
+    case Activation::sigmoid: return "sigmoid";
+    case Activation::tanh: return "tanh";
+    case Activation::cosine: return "cosine";
+  }
+  return "unknown";
+}
+
+std::size_t Form::dimension(const Network& network) {
+  return network.layers.empty() ? 0 : network.layers.front().inputs;
+}
+
+std::size_t Form::bits(const Network& network) { return network.layers.empty() ? 0 : network.layers.back().outputs; }
+
+void Form::validate(const Network& network) {
+  if (network.layers.empty()) misuse("the network has no layers; train a model or load one");
+  std::size_t inputs = network.layers.front().inputs;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    if (layer.inputs != inputs || layer.weight.size() != layer.inputs * layer.outputs ||
+        layer.bias.size() != layer.outputs || layer.weight.empty()) {
+      misuse("layer {} of the network does not fit: {} inputs, {} outputs, {} weights, {} biases, after {} outputs", i,
+             layer.inputs, layer.outputs, layer.weight.size(), layer.bias.size(), inputs);
+    }
+    inputs = layer.outputs;
+  }
+}
+
+std::vector<std::string> Form::describe(const Network& network) {
+  std::vector<std::string> lines;
+  for (const Layer& layer : network.layers) {
+    lines.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs, name_of(layer.activation)));
+  }
+  return lines;
+}
+
+void write_layer(TensorFileWriter& writer, const std::string& name, const Layer& layer) {
+  writer.tensor(name + ".weight", layer.weight, {layer.outputs, layer.inputs});
+  writer.tensor(name + ".bias", layer.bias, {layer.outputs});
+}
+
+Layer read_layer(const TensorFileReader& reader, const std::string& name) {
+  Layer layer;
+  std::vector<std::size_t> shape;
+  layer.weight = reader.floats(name + ".weight", 2, shape);
+  layer.outputs = shape[0];
+  layer.inputs = shape[1];
+  layer.bias = reader.floats(name + ".bias", 1, shape);
+  if (shape[0] != layer.outputs) reader.broken(fmt::format("has weights and biases that do not fit ({})", name));
+  return layer;
+}
+
+void Form::write(const Network& network, TensorFileWriter& writer) {
+  std::vector<std::string> activations;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    write_layer(writer, layer_name(i), network.layers[i]);
+    activations.emplace_back(name_of(network.layers[i].activation));
+  }
+  writer.list("activations", activations);
+}
+
+Network Form::read(const TensorFileReader& reader) {
+  const std::vector<std::string> activations = reader.list("activations");
+  if (activations.empty() || activations.size() > kMaxLayers) {
+    reader.broken(fmt::format("has no list of 1 to {} activations", kMaxLayers));
+  }
+  Network network;
+  for (std::size_t i = 0; i < activations.size(); ++i) {
+    Layer layer = read_layer(reader, layer_name(i));
+    const auto* known = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                     [&](Activation activation) { return name_of(activation) == activations[i]; });
+    if (known == std::end(kActivations)) {
+      reader.broken(fmt::format("has an activation in layer {} that this program does not know", i));
+    }
+    layer.activation = *known;
+    if (i > 0 && layer.inputs != network.layers.back().outputs) {
+      reader.broken(fmt::format("has layers that do not fit together (layer {})", i));
+    }
+    network.layers.push_back(std::move(layer));
+  }
+  if (network.layers.back().activation == Activation::sigmoid) {
+    reader.broken("ends in a sigmoid, whose sign says nothing");
+  }
+  return network;
+}
+
+Form::Encoder::Encoder(const Network& network) {
+  validate(network);
+  for (const Layer& layer : network.layers) {
+    layers_.push_back({PackedMatrix<float>::from_rows(layer.weight.data(), layer.outputs, layer.inputs, layer.inputs),
+                       layer.bias, layer.activation});
+  }
+  squashed_ = layers_.size() > 1 || layers_.back().activation != Activation::identity;
+}
+
+const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
+  std::size_t which = 0;
+  for (const PackedLayer& layer : layers_) {
+    const std::size_t rows = layer.bias.size();
+    auto& h = scratch.layer[which];
+    h.resize(rows * count);
+    multiply(layer.weight, x, count, layer.weight.depth(), h.data(), rows);
+    apply(layer.activation, layer.bias, count, h.data());
+    x = h.data();
+    which = 1 - which;
+  }
+  return x;
+}
+
+std::size_t Form::Encoder::encode(const float* x, std::size_t count, EncoderScratch& scratch,
+                                  std::uint8_t* codes) const {
+  return encode_signs(*this, x, layers_.front().weight.depth(), layers_.back().bias.size(), count, squashed_, scratch,
+                      codes);
+}
+
+}  // namespace bdnn

@@ -1,0 +1,55 @@
+"""tools/rooms finds a planted violation of each of its rules, and none in this project."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+HEADER = "#pragma once\n\nnamespace bdnn {\n\n%s\n\n}  // namespace bdnn\n"
+
+
+def rooms(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([PROJECT / "tools/rooms", folder], capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+
+class Rooms(unittest.TestCase):
+    def test_this_project_holds(self):
+        done = subprocess.run([PROJECT / "tools/rooms"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_an_include_of_a_later_room_is_found(self):
+        status, said = rooms({"src/base/low.h": '#include "methods/method.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("src/base/low.h:1: the room base does not know methods (methods/method.h)", said)
+
+    def test_rooms_that_are_neighbours_but_strangers_are_found(self):
+        status, said = rooms({"src/search/scan.cc": '#include "evaluate/metrics.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("the room search does not know evaluate", said)
+
+    def test_a_public_header_that_drags_in_an_internal_one_is_found(self):
+        status, said = rooms({"include/bdnn/codes.h": '#include "base/error.h"\n'})
+        self.assertEqual(status, 1)
+        self.assertIn("a public header includes base/error.h", said)
+
+    def test_a_name_that_two_rooms_define_is_found(self):
+        status, said = rooms({
+            "src/evaluate/a.h": HEADER % "struct Extent {\n  int rows;\n};",
+            "src/search/b.h": HEADER % "struct Extent {\n  long offset;\n};",
+        })
+        self.assertEqual(status, 1)
+        self.assertIn("bdnn::Extent is defined in src/evaluate/a.h and in src/search/b.h", said)
+
+    def test_names_in_namespaces_of_their_own_may_be_the_same(self):
+        inner = "namespace bdnn {\nnamespace {\n\nstruct Worker {\n  int a;\n};\n\n}  // namespace\n}  // namespace bdnn\n"
+        self.assertEqual(rooms({"src/search/a.cc": inner, "src/learn/b.cc": inner})[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
