@@ -5,20 +5,20 @@
 
 namespace bdnn::cli {
 
-void add_codes_options(CLI::App* verb, EncodeOptions& options) {
-  verb->add_option_function<std::string>(
+void add_codes_options(Verb verb, EncodeOptions& options) {
+  verb.text(
           "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
           "What vectors become: hash, the signs of the hash function (default), or refined, the codes that the\n"
           "decoder rebuilds them from best")
-      ->check(CLI::IsMember({"hash", "refined"}));
-  verb->add_option("--local-search", options.local_search,
-                   "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+      .one_of({"hash", "refined"});
+  verb.integer("--local-search", options.local_search,
+               "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
+      .range(0, 1000000)
+      .shows_default();
 }
 
-void add_rank_option(CLI::App* verb, RankBy& rank) {
-  verb->add_option_function<std::string>(
+void add_rank_option(Verb verb, RankBy& rank) {
+  verb.text(
       "--rank", [&rank](const std::string& name) { rank = rank_by_name(name); },
       "What makes a code near: hamming (default), asymmetric (the query's outputs before the sign) or\n"
       "reconstruction (the query itself, to the vector that the decoder rebuilds)");

@@ -10,10 +10,10 @@
 namespace bdnn::cli {
 
 // --codes and --local-search: which codes vectors become.
-void add_codes_options(CLI::App* verb, EncodeOptions& options);
+void add_codes_options(Verb verb, EncodeOptions& options);
 
 // --rank: what makes a code near to a query.
-void add_rank_option(CLI::App* verb, RankBy& rank);
+void add_rank_option(Verb verb, RankBy& rank);
 
 // Codes as they stand in the file, or vectors made codes by the model. Codes of another model are refused.
 Codes codes_from(const std::string& path, const std::optional<Model>& model, const EncodeOptions& options);

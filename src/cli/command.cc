@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <fstream>
 
@@ -53,31 +52,18 @@ class TerminalProgress final : public Progress {
 
 }  // namespace
 
-CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples) {
-  CLI::App* verb = app.add_subcommand(name, summary);
-  verb->footer("\nExamples:\n" + examples);
+Verb add_verb(Verb program, const std::string& name, const std::string& summary, const std::string& examples) {
+  Verb verb = program.add_verb(name, summary);
+  verb.examples(examples);
   return verb;
 }
 
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](const std::string& text) -> std::string {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
-                           (text.size() == 1 || text[0] != '0');
-        if (whole && error == std::errc() && end == text.data() + text.size()) return "";
-        return "'" + text + "' is no whole number";
-      },
-      "N");
+void add_threads_option(Verb verb, int& threads) {
+  verb.integer("--threads", threads, "Number of threads; results do not depend on it (default: one per core)")
+      .range(1, 4096);
 }
 
-void add_threads_option(CLI::App* verb, int& threads) {
-  verb->add_option("--threads", threads, "Number of threads; results do not depend on it (default: one per core)")
-      ->check(CLI::Range(1, 4096));
-}
-
-void add_json_option(CLI::App* verb, bool& json) { verb->add_flag("--json", json, "Print one JSON object instead"); }
+void add_json_option(Verb verb, bool& json) { verb.flag("--json", json, "Print one JSON object instead"); }
 
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments) {
   std::map<std::string, std::string> values;
@@ -94,10 +80,6 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
-}
-
-void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::unique_ptr<Progress> make_progress() {

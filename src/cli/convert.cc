@@ -33,11 +33,10 @@ void convert_verb(const Arguments& arguments) {
     shape = convert_file(arguments.from, arguments.to, options);
   }
   if (arguments.json) {
-    const nlohmann::ordered_json out = {{"file", arguments.to},
-                                        {"count", shape.count},
-                                        {"dimension", shape.dimension},
-                                        {"element", name_of(shape.element)}};
-    print_json(out);
+    print_json({{"file", arguments.to},
+                {"count", shape.count},
+                {"dimension", shape.dimension},
+                {"element", name_of(shape.element)}});
     return;
   }
   fmt::print("{}: {} vectors of {} {}\n", printable(arguments.to), with_commas(shape.count), shape.dimension,
@@ -46,29 +45,28 @@ void convert_verb(const Arguments& arguments) {
 
 }  // namespace
 
-void add_convert(CLI::App& app) {
+void add_convert(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
   std::string known = "\nFormats, by the ending of a name (files are recognised by content first):\n";
   for (const Format* format : formats()) {
     known += fmt::format("  {:<8} {}\n", format->extensions.front(), format->summary);
   }
-  CLI::App* verb = add_verb(app, "convert", "Copy vectors to another file format, a block at a time",
-                            "  bdnn convert train-images-idx3-ubyte.gz train.fvecs\n"
-                            "  bdnn convert glove.hdf5:test queries.npy --element f16\n"
-                            "  bdnn convert --as-labels data_batch_1.bin labels.npy\n" +
-                                known);
-  verb->add_option("from", arguments->from, "The file to read; FILE:NAME for one dataset of HDF5 or MATLAB")
-      ->required();
-  verb->add_option("to", arguments->to, "The file to write")->required();
-  auto* element = verb->add_option("--element", arguments->element,
-                                   "The type of the elements written (default: as read, if possible)");
-  auto* labels = verb->add_option("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
-  verb->add_flag("--as-labels", arguments->as_labels,
-                 "Read labels (an integer or a name per vector) and write those, as integers")
-      ->excludes(labels)
-      ->excludes(element);
+  Verb verb = add_verb(program, "convert", "Copy vectors to another file format, a block at a time",
+                       "  bdnn convert train-images-idx3-ubyte.gz train.fvecs\n"
+                       "  bdnn convert glove.hdf5:test queries.npy --element f16\n"
+                       "  bdnn convert --as-labels data_batch_1.bin labels.npy\n" +
+                           known);
+  verb.text("from", arguments->from, "The file to read; FILE:NAME for one dataset of HDF5 or MATLAB").required();
+  verb.text("to", arguments->to, "The file to write").required();
+  const Option element =
+      verb.text("--element", arguments->element, "The type of the elements written (default: as read, if possible)");
+  const Option labels = verb.text("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
+  verb.flag("--as-labels", arguments->as_labels,
+            "Read labels (an integer or a name per vector) and write those, as integers")
+      .excludes(labels)
+      .excludes(element);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { convert_verb(*arguments); });
+  verb.runs([arguments] { convert_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli

@@ -45,18 +45,18 @@ void split_verb(const Arguments& arguments) {
 
 }  // namespace
 
-void add_dataset(CLI::App& app) {
+void add_dataset(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(app, "dataset", "Draw a protocol's split, check it and write it down",
-                            "  bdnn dataset protocols/mnist-deep-hashing.toml --folder mnist --out split1\n\n"
-                            "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "
-                            "hashes of what they hold.");
-  verb->add_option("protocol", arguments->protocol, "The protocol file")->required();
-  verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
-  verb->add_option("--out", arguments->out, "A folder for the split");
-  verb->add_option("--seed", arguments->seed, "Another split than the protocol's own")->check(whole_number());
+  Verb verb = add_verb(program, "dataset", "Draw a protocol's split, check it and write it down",
+                       "  bdnn dataset protocols/mnist-deep-hashing.toml --folder mnist --out split1\n\n"
+                       "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "
+                       "hashes of what they hold.");
+  verb.text("protocol", arguments->protocol, "The protocol file").required();
+  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
+  verb.text("--out", arguments->out, "A folder for the split");
+  verb.number("--seed", arguments->seed, "Another split than the protocol's own");
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { split_verb(*arguments); });
+  verb.runs([arguments] { split_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli

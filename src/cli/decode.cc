@@ -27,11 +27,10 @@ void decode_verb(const Arguments& arguments) {
       reconstruct_file(model, arguments.codes, arguments.out, arguments.data, arguments.threads, *progress);
   const double seconds = watch.seconds();
   if (arguments.json) {
-    nlohmann::ordered_json json = {
-        {"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
+    Json json = {{"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
     if (!arguments.data.empty()) {
-      json["error"] = result.error;
-      json["variance"] = result.variance;
+      json.add("error", result.error);
+      json.add("variance", result.variance);
     }
     print_json(json);
     return;
@@ -44,18 +43,18 @@ void decode_verb(const Arguments& arguments) {
 
 }  // namespace
 
-void add_decode(CLI::App& app) {
+void add_decode(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(app, "decode", "Rebuild vectors from codes, and say how far they are from the originals",
-                            "  bdnn decode --model m.bdnn --codes x.codes --out rebuilt.fvecs\n"
-                            "  bdnn decode --model m.bdnn --codes x.codes --data x.fvecs --json");
-  verb->add_option("--model", arguments->model, "The model that made the codes")->required();
-  verb->add_option("--codes", arguments->codes, "Codes that 'bdnn encode' wrote")->required();
-  verb->add_option("--out", arguments->out, "Rebuilt vectors: a name with the ending of a known format");
-  verb->add_option("--data", arguments->data, "The original vectors, to measure the error");
+  Verb verb = add_verb(program, "decode", "Rebuild vectors from codes, and say how far they are from the originals",
+                       "  bdnn decode --model m.bdnn --codes x.codes --out rebuilt.fvecs\n"
+                       "  bdnn decode --model m.bdnn --codes x.codes --data x.fvecs --json");
+  verb.text("--model", arguments->model, "The model that made the codes").required();
+  verb.text("--codes", arguments->codes, "Codes that 'bdnn encode' wrote").required();
+  verb.text("--out", arguments->out, "Rebuilt vectors: a name with the ending of a known format");
+  verb.text("--data", arguments->data, "The original vectors, to measure the error");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { decode_verb(*arguments); });
+  verb.runs([arguments] { decode_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli

@@ -11,8 +11,6 @@
 namespace bdnn::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr const char* kTies[] = {"expected", "order", "best", "worst"};
 
 struct Arguments {
@@ -62,33 +60,50 @@ MetricsOptions metrics_options(const Arguments& arguments, MetricsOptions option
   return options;
 }
 
+using Values = std::vector<std::pair<std::string, double>>;
+
 // Names and values of all that was measured, as fractions.
-ordered_json values_of(const MetricsResult& result) {
-  ordered_json values = {{"mAP", result.mean_average_precision},
-                         {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
+Values values_of(const MetricsResult& result) {
+  Values values = {{"mAP", result.mean_average_precision}, {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
+  const auto add = [&](std::string name, double value) {
+    for (const auto& known : values) {
+      if (known.first == name) return;  // a radius or rank that was asked for twice
+    }
+    values.emplace_back(std::move(name), value);
+  };
   for (const auto& at : result.radii) {
-    values[fmt::format("precision@r{}", at.radius)] = at.precision;
-    values[fmt::format("recall@r{}", at.radius)] = at.recall;
-    values[fmt::format("empty@r{}", at.radius)] = at.empty;
-    values[fmt::format("looked_at@r{}", at.radius)] = at.looked_at;
+    add(fmt::format("precision@r{}", at.radius), at.precision);
+    add(fmt::format("recall@r{}", at.radius), at.recall);
+    add(fmt::format("empty@r{}", at.radius), at.empty);
+    add(fmt::format("looked_at@r{}", at.radius), at.looked_at);
   }
   for (const auto& at : result.ranks) {
-    values[fmt::format("precision@{}", at.k)] = at.precision;
-    values[fmt::format("recall@{}", at.k)] = at.recall;
-    if (at.nearest) values[fmt::format("nearest@{}", at.k)] = *at.nearest;
+    add(fmt::format("precision@{}", at.k), at.precision);
+    add(fmt::format("recall@{}", at.k), at.recall);
+    if (at.nearest) add(fmt::format("nearest@{}", at.k), *at.nearest);
   }
   return values;
 }
 
+void add(Json& json, const Values& values) {
+  for (const auto& [name, value] : values) json.add(name, value);
+}
+
+Json json_of(const Values& values) {
+  Json json = Json::object();
+  add(json, values);
+  return json;
+}
+
 // What the numbers mean; it stands in every output.
-ordered_json definitions_of(const MetricsResult& result) {
-  return {{"ties", kTies[static_cast<std::size_t>(result.ties)]},
-          {"cutoff", result.cutoff},
-          {"divided_by", "all relevant"},
-          {"database", result.database},
-          {"queries", result.queries},
-          {"queries_without_relevant", result.queries_without_relevant},
-          {"bits", result.bits}};
+void add_definitions(Json& json, const MetricsResult& result) {
+  json.add("ties", kTies[static_cast<std::size_t>(result.ties)]);
+  json.add("cutoff", result.cutoff);
+  json.add("divided_by", "all relevant");
+  json.add("database", result.database);
+  json.add("queries", result.queries);
+  json.add("queries_without_relevant", result.queries_without_relevant);
+  json.add("bits", result.bits);
 }
 
 std::string definitions_text(const MetricsResult& result) {
@@ -166,15 +181,15 @@ void evaluate_files(const Arguments& arguments) {
                           ? evaluate_codes(database, queries, relevance, options, *progress)
                           : evaluate_scores(*model, arguments.rank, database, vectors, relevance, options, *progress);
   if (!arguments.curve.empty()) write_curve(result, arguments.curve);
-  const ordered_json values = values_of(result);
+  const Values values = values_of(result);
   if (arguments.json) {
-    ordered_json out = values;
-    out.update(definitions_of(result));
+    Json out = json_of(values);
+    add_definitions(out, result);
     print_json(out);
     return;
   }
   fmt::print("{}\n", definitions_text(result));
-  for (const auto& [name, value] : values.items()) fmt::print("{:<16} {:>10}\n", name, cell(name, value.get<double>()));
+  for (const auto& [name, value] : values) fmt::print("{:<16} {:>10}\n", name, cell(name, value));
 }
 
 struct Run {
@@ -183,40 +198,56 @@ struct Run {
   MetricsResult result;
 };
 
-void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
-                std::uint64_t split_seed, const std::vector<Run>& runs) {
-  // Mean and spread (largest less smallest) over the seeds of each length.
-  ordered_json summary = ordered_json::array();
+// Over the seeds of one length.
+struct Summary {
+  std::size_t bits = 0;
+  std::size_t runs = 0;
+  Values mean;
+  Values spread;  // largest less smallest
+};
+
+std::vector<Summary> summaries_of(const std::vector<Run>& runs) {
+  std::vector<Summary> summaries;
   for (std::size_t first = 0; first < runs.size();) {
     std::size_t last = first;
     while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
-    ordered_json mean;
-    ordered_json spread;
-    std::vector<ordered_json> values;
+    std::vector<Values> values;
     for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
-    for (const auto& [name, value] : values.front().items()) {
+    Summary summary{runs[first].bits, last - first, {}, {}};
+    for (std::size_t v = 0; v < values.front().size(); ++v) {
+      const auto& [name, start] = values.front()[v];
       double sum = 0;
-      double least = value.get<double>();
-      double most = least;
+      double least = start;
+      double most = start;
       for (const auto& run : values) {
-        const double v = run[name].get<double>();
-        sum += v;
-        least = std::min(least, v);
-        most = std::max(most, v);
+        sum += run[v].second;
+        least = std::min(least, run[v].second);
+        most = std::max(most, run[v].second);
       }
-      mean[name] = sum / static_cast<double>(values.size());
-      spread[name] = most - least;
+      summary.mean.emplace_back(name, sum / static_cast<double>(values.size()));
+      summary.spread.emplace_back(name, most - least);
     }
-    summary.push_back({{"bits", runs[first].bits}, {"runs", last - first}, {"mean", mean}, {"spread", spread}});
+    summaries.push_back(std::move(summary));
     first = last;
   }
+  return summaries;
+}
+
+void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
+                std::uint64_t split_seed, const std::vector<Run>& runs) {
+  const std::vector<Summary> summaries = summaries_of(runs);
   if (arguments.json) {
-    ordered_json list = ordered_json::array();
+    Json list = Json::array();
     for (const auto& run : runs) {
-      ordered_json entry = {{"seed", run.seed}};
-      entry.update(definitions_of(run.result));
-      entry.update(values_of(run.result));
+      Json entry = {{"seed", run.seed}};
+      add_definitions(entry, run.result);
+      add(entry, values_of(run.result));
       list.push_back(entry);
+    }
+    Json summary = Json::array();
+    for (const auto& row : summaries) {
+      summary.push_back(
+          {{"bits", row.bits}, {"runs", row.runs}, {"mean", json_of(row.mean)}, {"spread", json_of(row.spread)}});
     }
     const auto hashes = hash_dataset(dataset);
     print_json({{"protocol", protocol.name},
@@ -236,16 +267,17 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
     fmt::print("Note: {} queries also stand in the training set, {} in the database, element for element.\n",
                with_commas(overlap.with_training), with_commas(overlap.with_database));
   }
-  fmt::print("mean over {} run(s), spread in brackets\n\n{:<6}", summary.front()["runs"].get<std::size_t>(), "bits");
-  for (const auto& [name, value] : summary.front()["mean"].items()) fmt::print(" {:>20}", name);
+  fmt::print("mean over {} run(s), spread in brackets\n\n{:<6}", summaries.front().runs, "bits");
+  for (const auto& [name, value] : summaries.front().mean) fmt::print(" {:>20}", name);
   fmt::print("\n");
-  for (const auto& row : summary) {
-    fmt::print("{:<6}", row["bits"].get<std::size_t>());
-    for (const auto& [name, value] : row["mean"].items()) {
-      const double spread = row["spread"][name].get<double>();
+  for (const auto& row : summaries) {
+    fmt::print("{:<6}", row.bits);
+    for (std::size_t v = 0; v < row.mean.size(); ++v) {
+      const auto& [name, value] = row.mean[v];
+      const double spread = row.spread[v].second;
       const bool plain = name.starts_with("looked_at");
-      fmt::print(" {:>20}", plain ? fmt::format("{:.1f} ({:.1f})", value.get<double>(), spread)
-                                  : fmt::format("{:.2f} % ({:.2f})", 100 * value.get<double>(), 100 * spread));
+      fmt::print(" {:>20}", plain ? fmt::format("{:.1f} ({:.1f})", value, spread)
+                                  : fmt::format("{:.2f} % ({:.2f})", 100 * value, 100 * spread));
     }
     fmt::print("\n");
   }
@@ -305,71 +337,56 @@ void evaluate_protocol(const Arguments& arguments) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& app) {
+void add_evaluate(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(
-      app, "evaluate", "Measure how well codes find what is relevant",
+  Verb verb = add_verb(
+      program, "evaluate", "Measure how well codes find what is relevant",
       "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"
       "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
       "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
       "--seeds 1,2,3\n\n"
       "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
-  verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
-  verb->add_option("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
-  verb->add_option("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
-  verb->add_option("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours")
-      ->check(whole_number());
-  verb->add_option("--ground-truth", arguments->ground_truth,
-                   "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
-  verb->add_option("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
-  verb->add_option("--query-labels", arguments->query_labels, "Labels of the queries");
-  verb->add_option("--metric", arguments->metric, "Of the true neighbours")
-      ->check(CLI::IsMember({"euclidean", "cosine"}))
-      ->capture_default_str();
-  verb->add_flag("--leave-one-out", arguments->leave_one_out,
-                 "Queries are the database; a query is not its own answer");
-  auto* protocol =
-      verb->add_option("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
-  verb->add_option("--folder", arguments->folder, "Where the protocol's files are")->capture_default_str();
-  verb->add_option("--method", arguments->method, "With a protocol and no model: what to train")->capture_default_str();
-  verb->add_option("--bits", arguments->bits, "With --method: lengths of codes")
-      ->check(whole_number())
-      ->delimiter(',')
-      ->capture_default_str();
-  verb->add_option("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
-      ->check(whole_number())
-      ->delimiter(',')
-      ->capture_default_str();
-  verb->add_option("--profile", arguments->profile, "With --method: settings to start from")->capture_default_str();
-  verb->add_option("--set", arguments->set, "With --method: an option of the method, as name=value")
-      ->allow_extra_args(false);
-  verb->add_option("--split-seed", arguments->split_seed, "Another split than the protocol's own")
-      ->check(whole_number());
+  verb.text("--model", arguments->model, "Encodes what is not codes yet");
+  verb.text("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
+  verb.text("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
+  verb.number("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
+  verb.text("--ground-truth", arguments->ground_truth, "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
+  verb.text("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
+  verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
+  verb.text("--metric", arguments->metric, "Of the true neighbours").one_of({"euclidean", "cosine"}).shows_default();
+  verb.flag("--leave-one-out", arguments->leave_one_out, "Queries are the database; a query is not its own answer");
+  const Option protocol =
+      verb.text("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
+  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
+  verb.text("--method", arguments->method, "With a protocol and no model: what to train").shows_default();
+  verb.numbers("--bits", arguments->bits, "With --method: lengths of codes").separated_by(',').shows_default();
+  verb.numbers("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
+      .separated_by(',')
+      .shows_default();
+  verb.text("--profile", arguments->profile, "With --method: settings to start from").shows_default();
+  verb.texts("--set", arguments->set, "With --method: an option of the method, as name=value").one_at_a_time();
+  verb.number("--split-seed", arguments->split_seed, "Another split than the protocol's own");
   add_rank_option(verb, arguments->rank);
   add_codes_options(verb, arguments->encoding);
-  verb->add_option("--ties", arguments->ties,
-                   "How equal distances are ordered: expected (over all orders; the default), "
-                   "order (of the database), best or worst")
-      ->check(CLI::IsMember({"expected", "order", "best", "worst"}));
-  verb->add_option("--cutoff", arguments->cutoff, "Average precision over the first so many returned")
-      ->check(whole_number());
-  verb->add_option("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
-      ->check(whole_number())
-      ->delimiter(',');
-  verb->add_option("--at", arguments->at, "Precision and recall of the first so many")
-      ->check(whole_number())
-      ->delimiter(',');
-  verb->add_option("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
-  verb->add_option("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
+  verb.text("--ties", arguments->ties,
+            "How equal distances are ordered: expected (over all orders; the default), "
+            "order (of the database), best or worst")
+      .one_of({"expected", "order", "best", "worst"});
+  verb.number("--cutoff", arguments->cutoff, "Average precision over the first so many returned");
+  verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
+      .separated_by(',');
+  verb.numbers("--at", arguments->at, "Precision and recall of the first so many").separated_by(',');
+  verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
+  verb.text("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments, protocol] {
+  verb.runs([arguments, protocol] {
     arguments->encoding.threads = arguments->threads;
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
       misuse("--radius and --curve are of Hamming distance, and --rank says {}", name_of(arguments->rank));
     }
-    if (protocol->count() > 0) return evaluate_protocol(*arguments);
+    if (protocol.given()) return evaluate_protocol(*arguments);
     evaluate_files(*arguments);
   });
 }

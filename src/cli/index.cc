@@ -73,23 +73,23 @@ void report(const Arguments& arguments, const std::string& done, double seconds)
              peak_memory() / 1'000'000);
 }
 
-void add_index_option(CLI::App* verb, Arguments& arguments) {
-  verb->add_option("--index", arguments.index, "The index file")->required();
+void add_index_option(Verb verb, Arguments& arguments) {
+  verb.text("--index", arguments.index, "The index file").required();
   add_json_option(verb, arguments.json);
 }
 
-void add_source_options(CLI::App* verb, Arguments& arguments) {
-  verb->add_option("--data", arguments.data, "Codes, or vectors to be encoded")->required();
-  verb->add_option("--model", arguments.model, "Encodes what is not codes yet");
+void add_source_options(Verb verb, Arguments& arguments) {
+  verb.text("--data", arguments.data, "Codes, or vectors to be encoded").required();
+  verb.text("--model", arguments.model, "Encodes what is not codes yet");
   add_codes_options(verb, arguments.encoding);
   add_key_options(verb, arguments.keys, "these codes");
 }
 
-void add_build_options(CLI::App* verb, Arguments& arguments) {
-  verb->add_option("--tables", arguments.tables,
-                   "Tables that lead to near codes: automatic (where they are expected to pay), always or never")
-      ->check(CLI::IsMember({"automatic", "always", "never"}))
-      ->capture_default_str();
+void add_build_options(Verb verb, Arguments& arguments) {
+  verb.text("--tables", arguments.tables,
+            "Tables that lead to near codes: automatic (where they are expected to pay), always or never")
+      .one_of({"automatic", "always", "never"})
+      .shows_default();
   add_threads_option(verb, arguments.threads);
 }
 
@@ -104,49 +104,48 @@ void remove_verb(const Arguments& arguments) {
 
 }  // namespace
 
-void add_index(CLI::App& app) {
+void add_index(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* index = add_verb(app, "index", "Keep codes in a file that is searched at once, added to and removed from",
-                             "  bdnn index build --index db.index --data base.codes\n"
-                             "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
-                             "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
-                             "  bdnn index remove --index db.index --id 17 --id 21\n"
-                             "  bdnn index compact --index db.index\n"
-                             "  bdnn index info --index db.index --verify\n"
-                             "  bdnn search --index db.index --queries q.codes -k 10\n\n"
-                             "Changes are durable when the command returns, and all or nothing whatever ends it.");
-  index->require_subcommand(1);
+  Verb index = add_verb(program, "index", "Keep codes in a file that is searched at once, added to and removed from",
+                        "  bdnn index build --index db.index --data base.codes\n"
+                        "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
+                        "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
+                        "  bdnn index remove --index db.index --id 17 --id 21\n"
+                        "  bdnn index compact --index db.index\n"
+                        "  bdnn index info --index db.index --verify\n"
+                        "  bdnn search --index db.index --queries q.codes -k 10\n\n"
+                        "Changes are durable when the command returns, and all or nothing whatever ends it.");
+  index.requires_verb();
   const auto verb = [&](const std::string& name, const std::string& summary, const std::string& done, auto work) {
-    CLI::App* sub = index->add_subcommand(name, summary);
+    Verb sub = index.add_verb(name, summary);
     add_index_option(sub, *arguments);
-    sub->callback([arguments, done, work] {
+    sub.runs([arguments, done, work] {
       const Stopwatch watch;
       work(*arguments);
       report(*arguments, done, watch.seconds());
     });
     return sub;
   };
-  CLI::App* build = verb("build", "Make an index of codes", "built: ", [](const Arguments& a) {
+  Verb build = verb("build", "Make an index of codes", "built: ", [](const Arguments& a) {
     build_index(a.index, codes_of(a), keys_from(a.keys), options_of(a));
   });
   add_source_options(build, *arguments);
   add_build_options(build, *arguments);
-  CLI::App* add =
-      verb("add", "Add codes; without keys, ids count on from the last one", "now ",
-           [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
+  Verb add = verb("add", "Add codes; without keys, ids count on from the last one", "now ",
+                  [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
   add_source_options(add, *arguments);
   add_build_options(add, *arguments);
-  CLI::App* remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);
+  Verb remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);
   add_key_options(remove, arguments->keys, "what to remove");
-  remove->add_option("--id", arguments->some_ids, "An id to remove; may be given again")->check(whole_number());
-  remove->add_option("--name", arguments->some_names, "A name to remove; may be given again");
-  CLI::App* compact = verb("compact", "Give back the room of what was removed, and make one segment of all", "now ",
-                           [](const Arguments& a) { compact_index(a.index, options_of(a)); });
+  remove.numbers("--id", arguments->some_ids, "An id to remove; may be given again");
+  remove.texts("--name", arguments->some_names, "A name to remove; may be given again");
+  Verb compact = verb("compact", "Give back the room of what was removed, and make one segment of all", "now ",
+                      [](const Arguments& a) { compact_index(a.index, options_of(a)); });
   add_build_options(compact, *arguments);
-  CLI::App* info = verb("info", "What an index holds", "", [](const Arguments& a) {
+  Verb info = verb("info", "What an index holds", "", [](const Arguments& a) {
     if (a.verify) verify_index(a.index);
   });
-  info->add_flag("--verify", arguments->verify, "Read it whole and compare all checksums");
+  info.flag("--verify", arguments->verify, "Read it whole and compare all checksums");
 }
 
 }  // namespace bdnn::cli

@@ -14,7 +14,7 @@ struct KeyArguments {
   std::string ids_file;
   std::string names_file;
 };
-void add_key_options(CLI::App* verb, KeyArguments& arguments, const std::string& of_what);
+void add_key_options(Verb verb, KeyArguments& arguments, const std::string& of_what);
 
 // Ids from a file of integers in any format that labels have, or names from a text file, one per line.
 IndexKeys keys_from(const KeyArguments& arguments);

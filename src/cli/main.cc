@@ -19,40 +19,34 @@ std::string version_text() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("bdnn learns short binary codes for vectors and searches them by Hamming distance.");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", version_text,
-                       "Print the version, the linear algebra behind it and the SIMD target");
-  app.footer(
+  bdnn::cli::CommandLine command_line(
+      "bdnn learns short binary codes for vectors and searches them by Hamming distance.",
       "\n'bdnn VERB --help' shows a verb's options with examples. The environment variable BDNN_TARGET forces "
-      "a SIMD target.");
-  bdnn::cli::add_train(app);
-  bdnn::cli::add_encode(app);
-  bdnn::cli::add_decode(app);
-  bdnn::cli::add_index(app);
-  bdnn::cli::add_search(app);
-  bdnn::cli::add_evaluate(app);
-  bdnn::cli::add_dataset(app);
-  bdnn::cli::add_inspect(app);
-  bdnn::cli::add_convert(app);
-  bdnn::cli::add_methods(app);
+      "a SIMD target.",
+      version_text);
+  const bdnn::cli::Verb program = command_line.program();
+  bdnn::cli::add_train(program);
+  bdnn::cli::add_encode(program);
+  bdnn::cli::add_decode(program);
+  bdnn::cli::add_index(program);
+  bdnn::cli::add_search(program);
+  bdnn::cli::add_evaluate(program);
+  bdnn::cli::add_dataset(program);
+  bdnn::cli::add_inspect(program);
+  bdnn::cli::add_convert(program);
+  bdnn::cli::add_methods(program);
 
-  const auto verb_name = [&] {
-    const auto chosen = app.get_subcommands();
-    return chosen.empty() ? std::string("bdnn") : "bdnn " + chosen.front()->get_name();
-  };
   const auto complain = [&](const char* what, int status) {
-    bdnn::cli::say(fmt::format("{}: {}\n", verb_name(), bdnn::cli::printable(what)));
+    bdnn::cli::say(fmt::format("{}: {}\n", command_line.chosen_verb(), bdnn::cli::printable(what)));
     return status;
   };
   try {
-    app.parse(argc, argv);
+    command_line.run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return complain("cannot write the output", kFailed);
     return 0;
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+  } catch (const bdnn::cli::UsageError& error) {
     complain(error.what(), kMisused);
-    bdnn::cli::say(fmt::format("Try '{} --help'.\n", verb_name()));
+    bdnn::cli::say(fmt::format("Try '{} --help'.\n", command_line.chosen_verb()));
     return kMisused;
   } catch (const bdnn::Error& error) {
     return complain(error.what(), error.kind() == bdnn::Error::Kind::misuse ? kMisused : kFailed);

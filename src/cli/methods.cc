@@ -9,16 +9,16 @@ namespace {
 
 void methods_verb(bool json) {
   if (json) {
-    auto list = nlohmann::ordered_json::array();
+    auto list = Json::array();
     for (const auto& method : methods()) {
-      auto options = nlohmann::ordered_json::array();
+      auto options = Json::array();
       for (const auto& option : method.options) {
         options.push_back({{"name", option.name},
                            {"default", option.default_value},
                            {"allowed", option.allowed},
                            {"summary", option.summary}});
       }
-      auto profiles = nlohmann::ordered_json::array();
+      auto profiles = Json::array();
       for (const auto& profile : method.profiles) {
         profiles.push_back({{"name", profile.name}, {"summary", profile.summary}, {"options", profile.options}});
       }
@@ -48,11 +48,11 @@ void methods_verb(bool json) {
 
 }  // namespace
 
-void add_methods(CLI::App& app) {
+void add_methods(Verb program) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* verb = add_verb(app, "methods", "List the methods with their options and defaults", "  bdnn methods");
+  Verb verb = add_verb(program, "methods", "List the methods with their options and defaults", "  bdnn methods");
   add_json_option(verb, *json);
-  verb->callback([json] { methods_verb(*json); });
+  verb.runs([json] { methods_verb(*json); });
 }
 
 }  // namespace bdnn::cli

@@ -10,8 +10,6 @@
 namespace bdnn::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Arguments {
   std::string model;
   std::string database;
@@ -48,15 +46,17 @@ struct Answer {
 
   std::size_t queries() const { return std::max(results.size(), ranked.size()); }
 
-  ordered_json key(std::uint64_t id) const {
-    if (index && index->info().names) return index->name(id);
-    return id;
-  }
+  bool has_names() const { return index && index->info().names; }
+  Json key(std::uint64_t id) const { return has_names() ? Json(index->name(id)) : Json(id); }
+  std::string key_text(std::uint64_t id) const { return has_names() ? printable(index->name(id)) : std::to_string(id); }
 
-  ordered_json label(std::int64_t label) const {
+  Json label(std::int64_t label) const {
     const auto name = label_names.find(label);
-    if (name != label_names.end()) return name->second;
-    return label;
+    return name != label_names.end() ? Json(name->second) : Json(label);
+  }
+  std::string label_text(std::int64_t label) const {
+    const auto name = label_names.find(label);
+    return name != label_names.end() ? printable(name->second) : std::to_string(label);
   }
 };
 
@@ -107,12 +107,12 @@ void print_explanation(const Arguments& arguments, const Answer& answer) {
 }
 
 void print_json_results(const Answer& answer) {
-  auto list = ordered_json::array();
+  Json list = Json::array();
   for (std::size_t q = 0; q < answer.queries(); ++q) {
-    auto ids = ordered_json::array();
-    auto distances = ordered_json::array();
-    auto scores = ordered_json::array();
-    auto labels = ordered_json::array();
+    Json ids = Json::array();
+    Json distances = Json::array();
+    Json scores = Json::array();
+    Json labels = Json::array();
     const auto add = [&](std::uint64_t id, std::uint32_t distance) {
       ids.push_back(answer.key(id));
       distances.push_back(distance);
@@ -126,33 +126,30 @@ void print_json_results(const Answer& answer) {
     } else {
       for (const auto& neighbour : answer.results[q]) add(neighbour.id, neighbour.distance);
     }
-    ordered_json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
-    if (answer.ranked.size() > 0) entry["scores"] = scores;
-    if (!answer.query_labels.empty()) entry["query_label"] = answer.label(answer.query_labels[q]);
-    if (!answer.database_labels.empty()) entry["labels"] = labels;
+    Json entry = {{"query", q}, {"ids", ids}, {"distances", distances}};
+    if (answer.ranked.size() > 0) entry.add("scores", scores);
+    if (!answer.query_labels.empty()) entry.add("query_label", answer.label(answer.query_labels[q]));
+    if (!answer.database_labels.empty()) entry.add("labels", labels);
     list.push_back(entry);
   }
-  ordered_json out = {{"database", answer.size},
-                      {"bits", answer.bits},
-                      {"plan", name_of(answer.expected.plan)},
-                      {"search_seconds", answer.seconds},
-                      {"results", list}};
-  if (answer.ranked.size() > 0) out["rerank_seconds"] = answer.rerank_seconds;
+  Json out = {{"database", answer.size},
+              {"bits", answer.bits},
+              {"plan", name_of(answer.expected.plan)},
+              {"search_seconds", answer.seconds},
+              {"results", list}};
+  if (answer.ranked.size() > 0) out.add("rerank_seconds", answer.rerank_seconds);
   print_json(out);
 }
 
 void print_results(const Answer& answer) {
-  const auto as_text = [](const ordered_json& value) {
-    return value.is_string() ? printable(value.get<std::string>()) : value.dump();
-  };
   const auto label = [&](const std::vector<std::int64_t>& labels, std::size_t i) {
-    return labels.empty() ? std::string() : "\t" + as_text(answer.label(labels[i]));
+    return labels.empty() ? std::string() : fmt::format("\t{}", answer.label_text(labels[i]));
   };
   const bool ranked = answer.ranked.size() > 0;
   fmt::print("query{}\tid\tdistance{}{}\n", answer.query_labels.empty() ? "" : "\tquery label", ranked ? "\tscore" : "",
              answer.database_labels.empty() ? "" : "\tlabel");
   const auto line = [&](std::size_t q, std::uint64_t id, std::uint32_t distance, const std::string& score) {
-    fmt::print("{}{}\t{}\t{}{}{}\n", q, label(answer.query_labels, q), as_text(answer.key(id)), distance, score,
+    fmt::print("{}{}\t{}\t{}{}{}\n", q, label(answer.query_labels, q), answer.key_text(id), distance, score,
                label(answer.database_labels, id));
   };
   for (std::size_t q = 0; q < answer.queries(); ++q) {
@@ -263,10 +260,10 @@ void search_verb(Arguments& arguments) {
 
 }  // namespace
 
-void add_search(CLI::App& app) {
+void add_search(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(
-      app, "search", "Find the nearest codes, or all within a radius",
+  Verb verb = add_verb(
+      program, "search", "Find the nearest codes, or all within a radius",
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs -k 10\n"
       "  bdnn search --database base.codes --queries q.codes --radius 2 --json\n"
       "  bdnn search --index db.index --queries q.codes -k 10 --explain\n"
@@ -274,43 +271,37 @@ void add_search(CLI::App& app) {
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
       "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
       "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors.");
-  verb->add_option("--model", arguments->model, "Encodes what is not codes yet");
-  verb->add_option("--database", arguments->database, "What to search: codes, or vectors to be encoded");
-  verb->add_option("--index", arguments->index, "What to search: an index ('bdnn index build')");
-  verb->add_option("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded")->required();
-  auto* k = verb->add_option("-k", arguments->options.k, "The number of neighbours")
-                ->check(whole_number())
-                ->capture_default_str();
-  auto* radius = verb->add_option("--radius", arguments->radius, "All codes within this distance, itself included")
-                     ->check(whole_number());
-  radius->excludes(k);
-  verb->add_option("--plan", arguments->plan, "How to search: automatic, scan, mih or bucket; answers are the same")
-      ->capture_default_str();
-  verb->add_flag("--explain", arguments->explain,
-                 "Print the plan, what it is expected to cost and what it cost instead");
+  verb.text("--model", arguments->model, "Encodes what is not codes yet");
+  verb.text("--database", arguments->database, "What to search: codes, or vectors to be encoded");
+  verb.text("--index", arguments->index, "What to search: an index ('bdnn index build')");
+  verb.text("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded").required();
+  const Option k = verb.number("-k", arguments->options.k, "The number of neighbours").shows_default();
+  Option radius = verb.number("--radius", arguments->radius, "All codes within this distance, itself included");
+  radius.excludes(k);
+  verb.text("--plan", arguments->plan, "How to search: automatic, scan, mih or bucket; answers are the same")
+      .shows_default();
+  verb.flag("--explain", arguments->explain, "Print the plan, what it is expected to cost and what it cost instead");
   add_key_options(verb, arguments->only, "those that may be found");
   add_rank_option(verb, arguments->rank);
   add_codes_options(verb, arguments->encoding);
-  auto* rerank = verb->add_option("--rerank", arguments->rerank,
-                                  "Vectors to rank the nearest codes by: vector i of the file is that of id i");
-  verb->add_option(
-          "--shortlist", arguments->shortlist,
-          "How many of the nearest codes are ranked (default: 100 by vectors; by --rank all, of an index 1000)")
-      ->check(whole_number());
-  rerank->excludes(radius);
-  verb->add_option("--first", arguments->first, "Search only for the first so many queries")->check(whole_number());
-  verb->add_option("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
-  verb->add_option("--query-labels", arguments->query_labels, "Labels to print beside the queries");
+  Option rerank = verb.text("--rerank", arguments->rerank,
+                            "Vectors to rank the nearest codes by: vector i of the file is that of id i");
+  verb.number("--shortlist", arguments->shortlist,
+              "How many of the nearest codes are ranked (default: 100 by vectors; by --rank all, of an index 1000)");
+  rerank.excludes(radius);
+  verb.number("--first", arguments->first, "Search only for the first so many queries");
+  verb.text("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
+  verb.text("--query-labels", arguments->query_labels, "Labels to print beside the queries");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments, radius] {
-    if (radius->count() > 0) arguments->options.radius = arguments->radius;
+  verb.runs([arguments, radius] {
+    if (radius.given()) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;
     const bool by_codes = arguments->rank != RankBy::hamming;
     if (by_codes && arguments->model.empty()) {
       misuse("--rank {} needs --model, which codes are read through", name_of(arguments->rank));
     }
-    if (by_codes && (radius->count() > 0 || !arguments->rerank.empty())) {
+    if (by_codes && (radius.given() || !arguments->rerank.empty())) {
       misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
     }
     if (arguments->shortlist > 0 && !by_codes && arguments->rerank.empty()) {

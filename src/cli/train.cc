@@ -38,9 +38,9 @@ class RoundTable final : public Progress {
 
   void round(const Round& values) override {
     if (log_.is_open()) {
-      nlohmann::ordered_json line;
-      for (const auto& [name, value] : values) line[name] = value;
-      log_ << line.dump() << std::endl;
+      Json line = Json::object();
+      for (const auto& [name, value] : values) line.add(name, value);
+      log_ << line.text() << std::endl;
       if (!log_) failure("{}: cannot be written", log_path_);
     }
     if (!table_) return;
@@ -117,13 +117,17 @@ void train_verb(Arguments& arguments) {
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 
   if (arguments.json) {
-    const nlohmann::ordered_json result = {{"model", arguments.model},          {"fingerprint", fingerprint(model)},
-                                           {"method", model.record.method},     {"bits", model.bits()},
-                                           {"dimension", model.dimension()},    {"samples", model.record.samples},
-                                           {"options", model.record.options},   {"outcome", model.record.outcome},
-                                           {"load_seconds", load_seconds},      {"train_seconds", seconds},
-                                           {"peak_memory_bytes", peak_memory()}};
-    print_json(result);
+    print_json({{"model", arguments.model},
+                {"fingerprint", fingerprint(model)},
+                {"method", model.record.method},
+                {"bits", model.bits()},
+                {"dimension", model.dimension()},
+                {"samples", model.record.samples},
+                {"options", model.record.options},
+                {"outcome", model.record.outcome},
+                {"load_seconds", load_seconds},
+                {"train_seconds", seconds},
+                {"peak_memory_bytes", peak_memory()}});
     return;
   }
   if (!model.record.outcome.empty()) fmt::print("{}\n", model.record.outcome);
@@ -135,39 +139,33 @@ void train_verb(Arguments& arguments) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = add_verb(
-      app, "train", "Learn a hash function from vectors",
+  Verb verb = add_verb(
+      program, "train", "Learn a hash function from vectors",
       "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
       "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
-  verb->add_option("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them")
-      ->capture_default_str();
-  verb->add_option("--bits", arguments->options.bits, "The length of the codes, 1 to 4096")
-      ->check(whole_number())
-      ->capture_default_str();
-  verb->add_option("--data", arguments->data, "Vectors to learn from: a file of any known format")->required();
-  verb->add_option("--model", arguments->model, "Where to write the model")->required();
-  verb->add_option("--labels", arguments->labels,
-                   "Labels of the vectors, integers or names, for supervised methods; -1: unlabelled");
-  verb->add_option("--profile", arguments->options.profile, "Settings to start from; 'bdnn methods' lists them")
-      ->capture_default_str();
-  verb->add_option("--set", arguments->set, "An option of the method, as name=value; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_option("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit")
-      ->check(whole_number())
-      ->capture_default_str();
-  verb->add_option("--log", arguments->log, "Write each round of the training to this file, as lines of JSON");
-  verb->add_flag("--resume", arguments->options.resume,
-                 "Go on from the checkpoint of an interrupted training (MODEL.checkpoint), if there is one");
-  verb->add_flag("--no-checkpoint", arguments->no_checkpoint, "Leave no checkpoints while training");
-  verb->add_flag("!--no-decoder", arguments->options.decoder,
-                 "Leave out the decoder, which rebuilds vectors from codes ('bdnn decode', '--rank reconstruction')");
+  verb.text("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them").shows_default();
+  verb.number("--bits", arguments->options.bits, "The length of the codes, 1 to 4096").shows_default();
+  verb.text("--data", arguments->data, "Vectors to learn from: a file of any known format").required();
+  verb.text("--model", arguments->model, "Where to write the model").required();
+  verb.text("--labels", arguments->labels,
+            "Labels of the vectors, integers or names, for supervised methods; -1: unlabelled");
+  verb.text("--profile", arguments->options.profile, "Settings to start from; 'bdnn methods' lists them")
+      .shows_default();
+  verb.texts("--set", arguments->set, "An option of the method, as name=value; may be repeated").one_at_a_time();
+  verb.number("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit").shows_default();
+  verb.text("--log", arguments->log, "Write each round of the training to this file, as lines of JSON");
+  verb.flag("--resume", arguments->options.resume,
+            "Go on from the checkpoint of an interrupted training (MODEL.checkpoint), if there is one");
+  verb.flag("--no-checkpoint", arguments->no_checkpoint, "Leave no checkpoints while training");
+  verb.flag("!--no-decoder", arguments->options.decoder,
+            "Leave out the decoder, which rebuilds vectors from codes ('bdnn decode', '--rank reconstruction')");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb->callback([arguments] { train_verb(*arguments); });
+  verb.runs([arguments] { train_verb(*arguments); });
 }
 
 }  // namespace bdnn::cli
