@@ -1,6 +1,7 @@
 // Whatever a model file holds, loading it ends in a model or in bdnn::Error. Each input is tried as it is and with its
 // checksum mended, else no mutation would get beyond the checksum.
 #include "base/checksum.h"
+#include "bdnn/encode.h"
 #include "bdnn/error.h"
 #include "fuzz.h"
 #include "model/model_file.h"

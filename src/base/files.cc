@@ -68,24 +68,34 @@ void write_fully(int fd, const std::string& path, std::span<const std::byte> byt
   }
 }
 
-// Where the bytes of an output really go: symbolic links are followed, but not into /dev and /proc, whose entries
-// (/dev/stdout) stand for something that is open already.
+// Where the bytes of an output really go: symbolic links are followed, but not within /proc, whose links
+// (/proc/self/fd/1, which /dev/stdout leads to) stand for something that is open already.
 struct Target {
   std::string path;
-  bool direct = false;
+  bool open_already = false;
 };
 Target resolve(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the kernel has it
   std::filesystem::path at = path;
   for (int i = 0; i < kMostLinks; ++i) {
-    const std::string text = at.lexically_normal().string();
-    if (text.starts_with("/dev/") || text.starts_with("/proc/")) return {path, true};
     std::error_code error;
+    // Of the directory, not of the file: /dev/fd is a link, and the file itself need not be there yet.
+    const auto directory = std::filesystem::canonical(at.has_parent_path() ? at.parent_path() : ".", error);
+    if (!error && directory.string().starts_with("/proc/")) return {path, true};
     const auto link = std::filesystem::read_symlink(at, error);
     if (error) return {at.string(), false};  // not a link
     at = link.is_absolute() ? link : at.parent_path() / link;
   }
   failure("{}: cannot write: too many symbolic links", path);
+}
+
+// Opens what is written directly. A pipe without a reader would block until there is one.
+int open_directly(const std::string& path, bool pipe) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
+  if (fd < 0 && pipe && errno == ENXIO)
+    failure("{}: cannot write: nobody reads this pipe; start its reader first", path);
+  if (fd >= 0 && pipe) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
 }
 
 void sync_directory_of(const std::string& path) {
@@ -158,10 +168,10 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
   struct stat info {};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) failure("{}: cannot write: is a directory; name a file in it", path);
-  direct_ = target.direct || (exists && !S_ISREG(info.st_mode));
+  direct_ = target.open_already || (exists && !S_ISREG(info.st_mode));
   if (direct_) {
     temporary_ = target_;
-    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    fd_ = open_directly(target_, exists && S_ISFIFO(info.st_mode));
     seekable_ = fd_ >= 0 && ::lseek(fd_, 0, SEEK_CUR) >= 0 && exists && S_ISREG(info.st_mode);
   } else {
     // Beside the destination, so that the rename stays within one file system.

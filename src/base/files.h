@@ -40,8 +40,8 @@ std::string read_whole_file(const std::string& path, std::uint64_t limit);
 
 // A file being written. It stands under a temporary name beside its destination until commit(), which makes it
 // durable and puts it in place in one step; without commit() the destination is untouched and nothing remains.
-// A symbolic link is followed and stays a link. What is not a regular file, or stands in /dev or /proc (a pipe,
-// /dev/stdout), is written directly.
+// A symbolic link is followed and stays a link. What is not a regular file (a pipe, a device), or is open already
+// (/dev/stdout, /proc/self/fd/3), is written directly; a pipe that nobody reads is an error, not waited for.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -52,6 +52,8 @@ class OutputFile {
   const std::string& path() const { return path_; }
   // Where the bytes stand until commit(); for libraries that insist on opening files themselves.
   const std::string& temporary_path() const { return temporary_; }
+  // Whether the bytes go straight to the destination: there is no old file to keep, and no place beside it.
+  bool direct() const { return direct_; }
   // False for a pipe or a terminal, where write_at() cannot go back.
   bool seekable() const { return !direct_ || seekable_; }
 

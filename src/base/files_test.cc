@@ -1,9 +1,14 @@
 #include "base/files.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <fstream>
+#include <thread>
 
 #include "expect_error.h"
 #include "temporary_directory.h"
@@ -56,6 +61,68 @@ TEST(OutputFile, AFullDeviceIsAnError) {
   OutputFile file("/dev/full");  // not a regular file, so it is written directly
   EXPECT_FALSE(file.seekable());
   EXPECT_BDNN_ERROR(file.write("abc"), failure, "/dev/full: cannot write: No space left on device");
+}
+
+// /dev/shm stands among the devices but holds files like any other folder.
+TEST(OutputFile, FilesInSharedMemoryAreReplacedWhole) {
+  std::string folder = "/dev/shm/bdnn-test-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) GTEST_SKIP() << "there is no /dev/shm to write to";
+  for (const std::string text : {"the first, which is long", "short"}) {
+    OutputFile file(folder + "/x");
+    EXPECT_FALSE(file.direct());
+    file.write(text);
+    file.commit();
+    EXPECT_EQ(read_whole_file(folder + "/x", 100), text);
+  }
+  { OutputFile(folder + "/x").write("unfinished"); }
+  EXPECT_EQ(read_whole_file(folder + "/x", 100), "short");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(OutputFile, WhatIsOpenAlreadyIsWrittenDirectly) {
+  const TemporaryDirectory directory;
+  const int fd = ::open((directory / "x").c_str(), O_WRONLY | O_CREAT, 0666);
+  ASSERT_GE(fd, 0);
+  std::filesystem::create_symlink(fmt::format("/proc/self/fd/{}", fd), directory / "link");
+  for (const std::string& path :
+       {fmt::format("/dev/fd/{}", fd), fmt::format("/proc/self/fd/{}", fd), directory / "link"}) {
+    OutputFile file(path);
+    EXPECT_TRUE(file.direct()) << path;
+    file.write(path);
+    file.commit();
+    EXPECT_TRUE(read_whole_file(directory / "x", 1000).starts_with(path));
+  }
+  ::close(fd);
+  EXPECT_TRUE(OutputFile("/dev/null").direct());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 2) << "no temporary file";
+}
+
+TEST(OutputFile, ANamedPipeNeedsAReaderAndIsNotWaitedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
+  EXPECT_BDNN_ERROR(OutputFile{path}, failure, "pipe: cannot write: nobody reads this pipe; start its reader first");
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  OutputFile file(path);
+  EXPECT_TRUE(file.direct());
+  EXPECT_FALSE(file.seekable());
+  ::fcntl(reader, F_SETFL, 0);
+  // More than a pipe holds: a writer that did not wait for its reader would fail.
+  const std::string text(1 << 20, 'x');
+  std::string received;
+  std::thread reading([&] {
+    std::array<char, 4096> part{};
+    for (ssize_t n = 0; (n = ::read(reader, part.data(), part.size())) > 0;) {
+      received.append(part.data(), static_cast<std::size_t>(n));
+    }
+  });
+  file.write(text);
+  file.commit();
+  reading.join();
+  ::close(reader);
+  EXPECT_EQ(received, text);
 }
 
 TEST(OutputFile, ALinkStaysALinkAndItsTargetIsReplaced) {

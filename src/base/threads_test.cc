@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: the threads themselves, and sums that they share.
 #include "base/threads.h"
 
 #include <gtest/gtest.h>

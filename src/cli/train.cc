@@ -2,12 +2,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "model/model_file.h"
 
 namespace bdnn::cli {
 namespace {
@@ -72,14 +74,6 @@ class RoundTable final : public Progress {
   std::ofstream log_;
 };
 
-// Checkpoints stand beside the model; beside a pipe or a device there is no place for them.
-std::string checkpoint_beside(const std::string& model) {
-  std::error_code error;
-  const auto status = std::filesystem::status(model, error);
-  const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  return file && !model.starts_with("/dev/") && !model.starts_with("/proc/") ? model + ".checkpoint" : "";
-}
-
 bool leaves_checkpoints(const std::string& method) {
   for (const auto& info : methods()) {
     if (info.name == method) return info.resumable;
@@ -90,9 +84,12 @@ bool leaves_checkpoints(const std::string& method) {
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set);
-  { const OutputFile probe(arguments.model); }  // better to fail before the training than after it
-  if (!arguments.no_checkpoint && leaves_checkpoints(options.method)) {
-    options.checkpoint = checkpoint_beside(arguments.model);
+  // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
+  // reader away; a file is not left under its temporary name for so long.
+  std::optional<OutputFile> output(std::in_place, arguments.model);
+  if (!output->direct()) output.reset();
+  if (!arguments.no_checkpoint && leaves_checkpoints(options.method) && !output) {
+    options.checkpoint = arguments.model + ".checkpoint";  // beside a pipe or a device there is no place for it
   }
   if (options.resume && options.checkpoint.empty()) {
     misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
@@ -112,7 +109,8 @@ void train_verb(Arguments& arguments) {
   const Stopwatch training;
   const Model model = train(vectors, options, progress);
   const double seconds = training.seconds();
-  save_model(model, arguments.model);
+  if (!output) output.emplace(arguments.model);
+  save_model(model, *output);
   std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: blocks of vectors are encoded on several threads.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -77,7 +78,7 @@ TEST_F(Csv, NamesWhatIsWrong) {
   EXPECT_HAS(error("1 2\n3 +-4\n"), "line 2, column 2: '+-4' is not a number");
   EXPECT_HAS(error("1,2\n3,0x10\n"), "'0x10' is not a number");
   EXPECT_HAS(error("1,2\n3,\x01\xff\n"), "'\?\?' is not a number");
-  EXPECT_HAS(error("1\n" + std::string(100, 'z')), "'" + std::string(40, 'z') + "...' is not a number");
+  EXPECT_HAS(error(fmt::format("1\n{:z<100}", "")), fmt::format("'{:z<40}...' is not a number", ""));
   EXPECT_EQ(error(std::string_view("1,2\n3,4\n5,\0006\n", 13)), path_ + ": has a NUL byte in line 3; it is not text");
   EXPECT_EQ(error("x,y\n"), path_ + ": has no row of numbers");
   EXPECT_EQ(error("\n\n"), path_ + ": has no row of numbers");
@@ -96,8 +97,8 @@ TEST_F(Csv, ReadsLongLinesButNoEndlessOnes) {
   }
   spill(path_, text);
   EXPECT_EQ(read_as<float>(Element::f32, 3, kDimension), expected);
-  EXPECT_HAS(error("1\n" + std::string((64 << 20) + 1, '7') + "\n"), "line 2 is over 64 MB long");
-  EXPECT_HAS(error("1\n" + std::string(200 << 20, '7')), "line 2 is over 64 MB long");
+  EXPECT_HAS(error(fmt::format("1\n{:7<{}}\n", "", (64 << 20) + 1)), "line 2 is over 64 MB long");
+  EXPECT_HAS(error(fmt::format("1\n{:7<{}}", "", 200 << 20)), "line 2 is over 64 MB long");
 }
 
 // Lines that begin and end everywhere with regard to the pieces in which the file is read.

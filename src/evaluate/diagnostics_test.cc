@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: blocks of codes are counted on several threads.
 #include "evaluate/diagnostics.h"
 
 #include <gtest/gtest.h>

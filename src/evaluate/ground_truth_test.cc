@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: blocks of queries are searched on several threads.
 #include "evaluate/ground_truth.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: queries are evaluated on several threads.
 #include "evaluate/metrics.h"
 
 #include <gtest/gtest.h>

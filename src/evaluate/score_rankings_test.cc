@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: queries are ranked on several threads.
 // Where a decoder is the identity and queries are codes, every score is a multiple of the Hamming distance, so all that
 // is known of evaluate_codes() must hold for evaluate_scores().
 #include <gtest/gtest.h>

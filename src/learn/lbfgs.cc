@@ -14,7 +14,7 @@ struct Run {
   const std::function<double(const double*, double*)>& f;
   const std::function<void(int)>& after_iteration;
   LbfgsResult result;
-  std::exception_ptr failed;  // exceptions must not cross the library, which is C
+  std::exception_ptr failed;  // an exception that crossed the library, which is C, would leak its memory
 };
 
 double evaluate(void* instance, const double* x, double* gradient, int n, double) {
@@ -32,9 +32,15 @@ double evaluate(void* instance, const double* x, double* gradient, int n, double
 
 int progress(void* instance, const double*, const double*, double, double, double, double, int, int k, int) {
   auto& run = *static_cast<Run*>(instance);
+  if (run.failed) return 1;
   run.result.iterations = k;
-  if (run.after_iteration) run.after_iteration(k);
-  return run.failed ? 1 : 0;
+  try {
+    if (run.after_iteration) run.after_iteration(k);
+  } catch (...) {
+    run.failed = std::current_exception();
+    return 1;
+  }
+  return 0;
 }
 
 std::string reason(int status) {

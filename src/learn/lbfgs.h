@@ -22,7 +22,7 @@ struct LbfgsResult {
 };
 
 // Minimises f from x on, which receives the best point found. f(x, gradient) returns the value and sets the gradient;
-// after_iteration(n), if given, is told of each one.
+// after_iteration(n), if given, is told of each one. An exception from either stops the search and leaves x as it was.
 LbfgsResult minimise_lbfgs(std::vector<double>& x, const std::function<double(const double* x, double* gradient)>& f,
                            const LbfgsOptions& options, const std::function<void(int)>& after_iteration = {});
 

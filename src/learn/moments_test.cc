@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: blocks of samples are summed on several threads.
 #include "learn/moments.h"
 
 #include <gtest/gtest.h>

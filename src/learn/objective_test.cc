@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: sums and gradients are taken over blocks of samples on several threads.
 // The objective and its gradient against the paper's formulas written out, and against finite differences.
 #include "learn/objective.h"
 
@@ -216,6 +217,63 @@ TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
   std::vector<double> gradient(made.parameters.size());
   EXPECT_NEAR(objective.evaluate(made.parameters.data(), batch, gradient.data()).total(), total, 1e-12 * total);
   for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], expected[i], 1e-11);
+}
+
+// Running sums stand for all samples in every term and in each sample's gradient; written out with the paper's
+// formulas.
+TEST(Objective, BlendsABatchIntoRunningSums) {
+  const Case made = random_case({6, 4, 3}, 300, 5);
+  const Lambdas lambdas{0, 0.7, 0.9, 0.011};
+  const NoTerm none;
+  Threads threads(2);
+  Objective<double> objective(made.sizes, lambdas, none, made.codes, made.samples, threads);
+  const TrainingSet set = made.set();
+  const auto batch_of = [&](std::size_t begin, std::size_t size, std::vector<std::uint32_t>& order) {
+    order.resize(size);
+    for (std::size_t i = 0; i < size; ++i) order[i] = static_cast<std::uint32_t>(begin + i);
+    return Batch<double>{size, order.data(),
+                         [&set, begin](std::size_t first, std::size_t count, std::vector<double>& scratch) {
+                           scratch.resize(count * set.dimension());
+                           set.load(begin + first, count, scratch.data());
+                           return scratch.data();
+                         }};
+  };
+  std::vector<std::uint32_t> first_order, second_order;
+  OutputSums running(3, 1);
+  std::vector<double> gradient(made.parameters.size());
+  objective.evaluate(made.parameters.data(), batch_of(0, 100, first_order), gradient.data(), &running, 1);
+  const double blend = 0.3;
+  const Terms terms =
+      objective.evaluate(made.parameters.data(), batch_of(100, 50, second_order), gradient.data(), &running, blend);
+
+  const double m = 300;
+  const MatrixXd all_h = outputs(made);
+  const MatrixXd gaps = all_h - target(made);
+  const auto blended = [&](const auto& sum_over) {
+    return ((1 - blend) * m / 100 * sum_over(0, 100) + blend * m / 50 * sum_over(100, 50)).eval();
+  };
+  const MatrixXd hh = blended([&](int begin, int size) {
+    return MatrixXd(all_h.middleCols(begin, size) * all_h.middleCols(begin, size).transpose());
+  });
+  const VectorXd h1 =
+      blended([&](int begin, int size) { return VectorXd(all_h.middleCols(begin, size).rowwise().sum()); });
+  const double gap = (1 - blend) * m / 100 * gaps.leftCols(100).squaredNorm() +
+                     blend * m / 50 * gaps.middleCols(100, 50).squaredNorm();
+  EXPECT_NEAR(running.samples, m, 1e-9);
+  EXPECT_LT((running.hh - hh).norm(), 1e-10 * hh.norm());
+  EXPECT_LT((running.class_sums.col(0) - h1).norm(), 1e-10 * h1.norm());
+  const MatrixXd dependence = hh / m - MatrixXd::Identity(3, 3);
+  EXPECT_NEAR(terms.binary, 0.7 / (2 * m) * gap, 1e-9);
+  EXPECT_NEAR(terms.independence, 0.9 / 2 * dependence.squaredNorm(), 1e-9);
+  EXPECT_NEAR(terms.balance, 0.011 / (2 * m) * h1.squaredNorm(), 1e-9);
+
+  // The last biases' gradient is the sum of dJ/dh over the batch's own samples.
+  const MatrixXd h = all_h.middleCols(100, 50);
+  MatrixXd at_outputs = 0.7 / m * gaps.middleCols(100, 50) + 2 * 0.9 / m * dependence * h;
+  at_outputs.colwise() += 0.011 / m * h1;
+  const VectorXd expected = m / 50 * at_outputs.rowwise().sum();
+  const Eigen::Map<const VectorXd> ours(gradient.data() + made.sizes.biases(1), 3);
+  EXPECT_LT((ours - expected).norm(), 1e-10 * expected.norm());
 }
 
 // The last layer in closed form is the minimum of the terms it is fitted to: their gradient there is zero.

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: every method trains on several threads.
 // What all methods owe, and each method's own promise.
 #include "bdnn/methods.h"
 
@@ -7,6 +8,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "model/model_file.h"

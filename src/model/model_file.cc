@@ -67,10 +67,14 @@ Model parse_model(std::string_view bytes, const std::string& name) {
 
 bool looks_like_model(std::string_view head) { return looks_like_tensor_file(head); }
 
-void save_model(const Model& model, const std::string& path) {
-  OutputFile file(path);
+void save_model(const Model& model, OutputFile& file) {
   file.write(serialize_model(model));
   file.commit();
+}
+
+void save_model(const Model& model, const std::string& path) {
+  OutputFile file(path);
+  save_model(model, file);
 }
 
 Model load_model(const std::string& path) { return parse_model(read_whole_file(path, kMaxFile), path); }

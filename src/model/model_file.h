@@ -8,6 +8,11 @@
 
 namespace bdnn {
 
+class OutputFile;
+
+// Writes the model to a file that is open already, and commits it.
+void save_model(const Model& model, OutputFile& file);
+
 std::string serialize_model(const Model& model);
 
 // `name` is what messages call it. Throws Error for anything but a valid model.

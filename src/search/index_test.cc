@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: an index is read and changed by several threads at once.
 #include "bdnn/index.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: every plan answers on several threads.
 // Every plan against a naive search, on an index with whatever an index can have.
 #include <gtest/gtest.h>
 

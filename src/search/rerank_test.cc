@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: shortlists are ranked on several threads.
 #include "bdnn/rerank.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: parts of the codes go to several threads, which share what they found.
 #include "search/scan.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: parts of the codes go to several threads, which share what they found.
 // The scan by tables against computing every score.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/simd_target.h"
+#include "bdnn/encode.h"
 #include "bdnn/methods.h"
 #include "bdnn/scores.h"
 #include "codes/bit_groups.h"

@@ -1,3 +1,4 @@
+// Runs under ThreadSanitizer: parts of the codes, and queries, go to several threads.
 #include "bdnn/search.h"
 
 #include <gtest/gtest.h>

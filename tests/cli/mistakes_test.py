@@ -1,9 +1,11 @@
 """What a user or a disk may get wrong."""
 
 import os
+import select
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -207,6 +209,57 @@ class Mistakes(CommandLine):
     def test_pipes_are_refused_and_not_waited_for(self):
         os.mkfifo(self.path("x.npy"))
         self.fails(1, "is not a regular file", "inspect", self.path("x.npy"))
+        self.data("y.npy")
+        self.fails(1, "x.npy: is not a regular file", "encode", "--model", self.path("x.npy"), "--data", self.path("y.npy"),
+                   "--out", self.path("c.codes"))
+
+    def test_a_model_goes_through_a_named_pipe(self):
+        self.data()
+        os.mkfifo(self.path("pipe"))
+        # Two methods: one leaves checkpoints where it can.
+        for options in (["--method", "itq"], ["--method", "uh-bdnn", "--set", "iterations=1"]):
+            train = ["train", "--bits", "8", "--data", self.path("x.npy"), *options, "--model"]
+            self.ok(*train, self.path("m.bdnn"))
+            reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+            process = subprocess.Popen([BDNN, *train, self.path("pipe")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            received = self.read_until_closed(reader)
+            os.close(reader)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertEqual(received, read(self.path("m.bdnn")))
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["m.bdnn", "pipe", "x.npy"])
+
+    def read_until_closed(self, pipe):
+        """All that the first writer of a pipe writes, as `cat` would see it."""
+        waiting = select.poll()
+        waiting.register(pipe, select.POLLIN)  # a hang-up is told in any case, but not before there was a writer
+        content = b""
+        while waiting.poll(60_000):
+            part = os.read(pipe, 65536)
+            if not part:
+                break
+            content += part
+        return content
+
+    def test_a_pipe_that_nobody_reads_is_found_before_training(self):
+        self.data()
+        os.mkfifo(self.path("pipe"))
+        # The data are missing: had it come to them, the message would say so.
+        result = subprocess.run([BDNN, "train", "--data", self.path("missing.npy"), "--model", self.path("pipe")],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("pipe: cannot write: nobody reads this pipe; start its reader first", result.stderr)
+
+    def test_shared_memory_is_a_folder_like_any_other(self):
+        self.data()
+        with tempfile.TemporaryDirectory(prefix="bdnn cli ", dir="/dev/shm") as folder:
+            model = os.path.join(folder, "m.bdnn")
+            for bits in (16, 8):  # the second is shorter
+                self.ok("train", "--bits", bits, "--data", self.path("x.npy"), "--model", model)
+                self.assertIn("itq", self.ok("inspect", model))
+            self.ok("train", "--method", "uh-bdnn", "--bits", 8, "--data", self.path("x.npy"), "--model", model, "--resume",
+                    "--set", "iterations=1")
+            self.assertEqual(os.listdir(folder), ["m.bdnn"])
 
     def test_closed_standard_error_is_no_crash(self):
         for redirection in ("2>&-", "2>/dev/full"):

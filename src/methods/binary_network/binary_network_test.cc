@@ -1,12 +1,12 @@
-// What UH-BDNN and SH-BDNN promise as trainings: progress, selection, checkpoints, errors.
+// What UH-BDNN and SH-BDNN promise as trainings: progress, selection, errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "expect_error.h"
+#include "methods/binary_network/binary_network_testing.h"
 #include "methods/uh_bdnn/reconstruction_term.h"
 #include "model/model_file.h"
 #include "temporary_directory.h"
@@ -14,50 +14,12 @@
 namespace bdnn {
 namespace {
 
+using testing::clouds;
+using testing::Labelled;
+using testing::options_for;
+using testing::Rounds;
 using testing::TemporaryDirectory;
-
-struct Labelled {
-  Vectors x;
-  std::vector<std::int64_t> labels;
-};
-
-// Clouds around a few centres, one class each, with labels that are no counters.
-Labelled clouds(std::size_t classes, std::size_t count, std::size_t dimension = 12, std::uint64_t seed = 1) {
-  Random random(seed);
-  std::vector<float> centres(classes * dimension);
-  for (auto& value : centres) value = static_cast<float>(2 * random.normal());
-  std::vector<float> values;
-  std::vector<std::int64_t> labels;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t c = i % classes;
-    labels.push_back(static_cast<std::int64_t>(c * 10) - 7);
-    for (std::size_t d = 0; d < dimension; ++d) {
-      values.push_back(centres[c * dimension + d] + static_cast<float>(random.normal()));
-    }
-  }
-  return {{dimension, count, std::move(values)}, std::move(labels)};
-}
-
-class Rounds final : public Progress {
- public:
-  void round(const Round& values) override { rounds.push_back(values); }
-  std::vector<Round> rounds;
-};
-
-double value(const Progress::Round& round, const std::string& name) {
-  for (const auto& [key, number] : round) {
-    if (key == name) return number;
-  }
-  ADD_FAILURE() << "no " << name;
-  return 0;
-}
-
-TrainOptions options_for(const std::string& method, const Labelled& data) {
-  TrainOptions options{.method = method, .bits = 8};
-  if (method == "sh-bdnn") options.labels = data.labels;
-  options.set = {{"iterations", "3"}, {"first_epochs", "4"}, {"epochs", "2"}, {"batch", "25"}};
-  return options;
-}
+using testing::value;
 
 class BinaryNetwork : public ::testing::TestWithParam<std::string> {};
 
@@ -77,49 +39,6 @@ TEST_P(BinaryNetwork, ReportsEveryRoundAndKeepsTheBest) {
   }
   EXPECT_TRUE(model.record.outcome.starts_with("iteration " + std::to_string(best) + " of 3 kept, held-out mAP"))
       << model.record.outcome;
-}
-
-void expect_the_same_model_resumed_from_any_round(const Labelled& data, TrainOptions options) {
-  const TemporaryDirectory directory;
-  const std::string expected = serialize_model(train(data.x, options));
-
-  // Cut off after each round, as a kill would do once the checkpoint stands.
-  class CutOff final : public Progress {
-   public:
-    explicit CutOff(int after) : after_(after) {}
-    void round(const Round& values) override {
-      if (value(values, "iteration") > after_) throw std::runtime_error("cut off");
-    }
-
-   private:
-    int after_;
-  };
-  options.checkpoint = directory / "m.checkpoint";
-  options.resume = true;
-  for (int after = 0; after < 3; ++after) {
-    std::filesystem::remove(options.checkpoint);
-    CutOff progress(after);
-    EXPECT_THROW(train(data.x, options, progress), std::runtime_error);
-    ASSERT_TRUE(std::filesystem::exists(options.checkpoint));
-    Rounds rest;
-    options.threads = 3;  // another number of threads makes no difference
-    EXPECT_EQ(serialize_model(train(data.x, options, rest)), expected) << after;
-    EXPECT_EQ(rest.rounds.size(), 4U) << "rounds before the interruption come again";
-    options.threads = 1;
-  }
-}
-
-TEST_P(BinaryNetwork, ResumedFromAnyRoundItEndsWithTheSameModel) {
-  const Labelled data = clouds(4, 900);
-  expect_the_same_model_resumed_from_any_round(data, options_for(GetParam(), data));
-}
-
-TEST(UhBdnn, ResumedWithGroupsItEndsWithTheSameModel) {
-  const Labelled data = clouds(4, 900);
-  TrainOptions options = options_for("uh-bdnn", data);
-  options.set["group"] = "4";
-  options.set["code_rounds"] = "4";
-  expect_the_same_model_resumed_from_any_round(data, options);
 }
 
 TEST_P(BinaryNetwork, StartsFromARegressionWhereToldTo) {
