@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "base/threads.h"
@@ -40,11 +41,65 @@ void for_each_tile(const Range& range, std::size_t tile, const Work& work) {
   for (std::size_t i = 0; i < range.count; i += tile) work(range.first + i, std::min(tile, range.count - i));
 }
 
-// The sum over all samples, block by block: work(range, partial) adds to `partial`, which starts at zero; the
-// partial sums are added to the total in block order, with total += partial.
+// A sum over blocks, taken in block order, whose rounding follows a fixed binary tree: the sum of blocks [0, n) is that
+// of [0, p) plus that of [p, n), where p is the largest power of two below n. So an aligned run of 2^k blocks can be
+// summed by another process, and the total keeps its bits. Memory: a Sum for each level of the tree, log2(n) of them.
+template <class Sum>
+class TreeSum {
+ public:
+  explicit TreeSum(Sum zero) : incoming_(std::move(zero)) {}
+
+  // Starts again, and keeps its memory.
+  void clear() { std::fill(occupied_.begin(), occupied_.end(), false); }
+
+  // Adds the next block: set(sum) overwrites `sum`, whatever it holds, with the sum of that block.
+  template <class Set>
+  void add(const Set& set) {
+    set(incoming_);
+    std::size_t level = 0;
+    for (; level < levels_.size() && occupied_[level]; ++level) {
+      levels_[level] += incoming_;  // the earlier blocks stand on the left
+      std::swap(levels_[level], incoming_);
+      occupied_[level] = false;
+    }
+    if (level == levels_.size()) {
+      levels_.push_back(incoming_);
+      occupied_.push_back(true);
+    } else {
+      std::swap(levels_[level], incoming_);
+      occupied_[level] = true;
+    }
+  }
+
+  // The sum of all blocks; null if there were none. It is of use until the next clear().
+  const Sum* total() {
+    Sum* right = nullptr;
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      if (!occupied_[level]) continue;
+      if (right != nullptr) levels_[level] += *right;
+      right = &levels_[level];
+    }
+    return right;
+  }
+
+ private:
+  Sum incoming_;
+  std::vector<Sum> levels_;  // levels_[l] sums 2^l blocks, if it is occupied
+  std::vector<bool> occupied_;
+};
+
+// How the partial sum of a block becomes a Sum; overloaded for sums that are kept in another way.
+template <class Sum, class Partial>
+void assign_sum(Sum& sum, const Partial& partial) {
+  sum = partial;
+}
+
+// Adds to `total`, which starts at zero, the sum over all samples: work(range, partial) adds those of a block to
+// `partial`, which starts as `zero`. The result is the same for any number of threads.
 template <class Partial, class Total, class Work>
 void sum_over_samples(Threads& threads, std::size_t samples, const Partial& zero, Total& total, const Work& work) {
   std::vector<Partial> partials(static_cast<std::size_t>(threads.count()), zero);
+  TreeSum<Total> sums(total);
   threads.in_order(
       blocks_of(samples),
       [&](std::size_t block, int worker) {
@@ -52,7 +107,10 @@ void sum_over_samples(Threads& threads, std::size_t samples, const Partial& zero
         partial = zero;
         work(block_range(block, samples), partial);
       },
-      [&](std::size_t, int worker) { total += partials[static_cast<std::size_t>(worker)]; });
+      [&](std::size_t, int worker) {
+        sums.add([&](Total& sum) { assign_sum(sum, partials[static_cast<std::size_t>(worker)]); });
+      });
+  if (const Total* sum = sums.total()) total += *sum;
 }
 
 }  // namespace bdnn

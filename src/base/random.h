@@ -1,9 +1,7 @@
 // Random numbers that are the same everywhere: the standard fixes std::mt19937_64 but not its distributions.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <random>
 
 namespace bdnn {
@@ -25,14 +23,17 @@ class Random {
     return draw % n;
   }
 
-  // Standard normal, by Box and Muller.
-  double normal() {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
+  // Standard normal, by Box and Muller. The logarithm and the cosine are our own: those of C libraries differ in their
+  // last bits from machine to machine.
+  double normal();
 
  private:
   std::mt19937_64 engine_;
 };
+
+// ln(x) of a normal number x > 0, and cos(2 pi turns) for turns in [0, 1), by +, -, * and / alone, which IEEE 754 fixes
+// to the last bit. Within 2 units in the last place.
+double portable_log(double x);
+double portable_cos_turns(double turns);
 
 }  // namespace bdnn

@@ -16,6 +16,20 @@ namespace bdnn {
 
 namespace {
 
+// Sums over samples x and what is rebuilt of them.
+struct ErrorSums {
+  double error = 0;       // ||x - rebuilt x||^2
+  double squares = 0;     // ||x||^2
+  std::vector<double> x;  // entry by entry
+
+  ErrorSums& operator+=(const ErrorSums& other) {
+    error += other.error;
+    squares += other.squares;
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] += other.x[k];
+    return *this;
+  }
+};
+
 // Mapped, so that memory does not grow with the file, but read once for its checksum.
 Codes verified_codes(const std::string& path) {
   Codes codes = map_codes(path);
@@ -66,27 +80,22 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
     std::vector<float> rebuilt;
     std::vector<float> originals;
     std::shared_ptr<std::byte> bytes;
-    double error = 0;
-    double squares = 0;
-    std::vector<double> sum;
+    ErrorSums sums;
   };
   Threads threads(thread_count);
   std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
   Turns reading;
-  double error = 0;
-  double squares = 0;
-  std::vector<double> sum(shape.dimension);
+  TreeSum<ErrorSums> tree{ErrorSums()};
   const auto compare = [&](Worker& own, const Range& range) {
     const Vectors block({read.dimension, range.count, read.element}, own.bytes);
     own.originals.resize(range.count * shape.dimension);
     const float* x = block.floats(0, range.count, own.originals.data());
-    own.error = own.squares = 0;
-    own.sum.assign(shape.dimension, 0);
+    own.sums = {0, 0, std::vector<double>(shape.dimension)};
     for (std::size_t i = 0; i < range.count * shape.dimension; ++i) {
       const double difference = static_cast<double>(x[i]) - static_cast<double>(own.rebuilt[i]);
-      own.error += difference * difference;
-      own.squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-      own.sum[i % shape.dimension] += static_cast<double>(x[i]);
+      own.sums.error += difference * difference;
+      own.sums.squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      own.sums.x[i % shape.dimension] += static_cast<double>(x[i]);
     }
   };
   threads.in_order(
@@ -107,20 +116,20 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
         const Worker& own = workers[static_cast<std::size_t>(worker)];
         const Range range = block_range(block, shape.count);
         if (writer) writer->write(range.count, reinterpret_cast<const std::byte*>(own.rebuilt.data()));
-        error += own.error;
-        squares += own.squares;
-        for (std::size_t k = 0; k < own.sum.size(); ++k) sum[k] += own.sum[k];
+        if (reader) tree.add([&](ErrorSums& sum) { sum = own.sums; });
         progress.update("decoding", range.first + range.count, shape.count);
       });
-  if (!std::isfinite(error)) failure("{}: holds numbers that are not finite, or too large", originals);
+  const ErrorSums* total = tree.total();
+  if (total != nullptr && !std::isfinite(total->error))
+    failure("{}: holds numbers that are not finite, or too large", originals);
   if (writer) writer->finish();
   ReconstructionError result{shape.count};
-  if (!reader || shape.count == 0) return result;
+  if (total == nullptr) return result;
   const auto m = static_cast<double>(shape.count);
-  result.error = error / m;
+  result.error = total->error / m;
   double mean_squares = 0;
-  for (const double s : sum) mean_squares += (s / m) * (s / m);
-  result.variance = squares / m - mean_squares;
+  for (const double s : total->x) mean_squares += (s / m) * (s / m);
+  result.variance = total->squares / m - mean_squares;
   return result;
 }
 

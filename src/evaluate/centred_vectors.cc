@@ -43,6 +43,7 @@ Survey survey(const Vectors& x, const char* name, Metric metric, Threads& thread
   std::vector<double> largest(static_cast<std::size_t>(threads.count()));
   std::vector<VectorXd> sums(largest.size());
   VectorXd total = VectorXd::Zero(static_cast<Eigen::Index>(x.dimension()));
+  TreeSum<VectorXd> tree(total);
   threads.in_order(
       blocks_of(x.size()),
       [&](std::size_t block, int worker) {
@@ -72,7 +73,8 @@ Survey survey(const Vectors& x, const char* name, Metric metric, Threads& thread
           sums[w] += vector / length;
         }
       },
-      [&](std::size_t, int worker) { total += sums[static_cast<std::size_t>(worker)]; });
+      [&](std::size_t, int worker) { tree.add([&](VectorXd& sum) { sum = sums[static_cast<std::size_t>(worker)]; }); });
+  if (const VectorXd* sum = tree.total()) total = *sum;
   result.sum.assign(total.begin(), total.end());
   result.largest = *std::max_element(largest.begin(), largest.end());
   return result;

@@ -7,9 +7,9 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "bdnn/encode.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "bdnn/encode.h"
 #include "bdnn/version.h"
 #include "data/format.h"
 #include "evaluate/protocol.h"

@@ -29,9 +29,14 @@ struct PartialMoments {
 
 struct TotalMoments {
   BitMoments value;
-  void operator+=(const PartialMoments& partial) {
-    value.sum += partial.sum.cast<double>();
-    value.products += partial.products.cast<double>();
+  TotalMoments& operator=(const PartialMoments& partial) {
+    value = {partial.sum.cast<double>(), partial.products.cast<double>()};
+    return *this;
+  }
+  TotalMoments& operator+=(const TotalMoments& other) {
+    value.sum += other.value.sum;
+    value.products += other.value.products;
+    return *this;
   }
 };
 
@@ -42,16 +47,11 @@ BitMoments bit_moments(const Codes& codes, Threads& threads) {
   const std::size_t tile = samples_per_tile(codes.bits());
   sum_over_samples(threads, codes.size(), zero, total, [&](const Range& block, PartialMoments& partial) {
     MatrixXf signs(bits, static_cast<Eigen::Index>(tile));
-    for (std::size_t first = 0; first < block.count; first += tile) {
-      const std::size_t n = std::min(tile, block.count - first);
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto code = codes[block.first + first + i];
-        float* column = signs.data() + i * codes.bits();
-        for (std::size_t b = 0; b < codes.bits(); ++b) column[b] = ((code[b / 8] >> b % 8) & 1) != 0 ? 1.0F : -1.0F;
-      }
+    for_each_tile(block, tile, [&](std::size_t first, std::size_t n) {
+      unpack_signs(codes[first].data(), codes.bits(), n, signs.data());
       partial.sum += signs.leftCols(static_cast<Eigen::Index>(n)).rowwise().sum();
       add_gram_lower(signs.data(), codes.bits(), codes.bits(), n, partial.products.data(), codes.bits());
-    }
+    });
   });
   return std::move(total.value);
 }

@@ -42,12 +42,22 @@ void GroupPartialSums::add(const float* x, const std::uint8_t* codes, std::size_
   samples_ += static_cast<double>(count);
 }
 
-void GroupPartialSums::add_to(GroupSums& total) const {
-  total.together += together_.cast<double>();
-  total.xb += xb_.cast<double>();
-  total.x += x_;
-  total.squares += squares_;
-  total.samples += samples_;
+void GroupPartialSums::assign_to(GroupSums& sum) const {
+  sum.together.resize(0, 0);
+  sum.xb = xb_.cast<double>();
+  sum.x = x_;
+  sum.squares = squares_;
+  sum.samples = samples_;
+}
+
+void GroupPartialSums::add_counts_to(GroupSums& total) const { total.together += together_.cast<double>(); }
+
+GroupSums& GroupSums::operator+=(const GroupSums& other) {
+  xb += other.xb;
+  x += other.x;
+  squares += other.squares;
+  samples += other.samples;
+  return *this;
 }
 
 RidgeSums GroupSums::of_features() const {
@@ -84,31 +94,35 @@ RidgeRegression fit_decoder(const HashEncoder& encoder, const Vectors& x, double
   struct Worker {
     RidgePartialSums sums;
     std::vector<float> floats;
+    std::vector<std::uint8_t> codes;
     std::vector<float> b;
     HashEncoder::Scratch scratch;
   };
   std::vector<Worker> workers;
   for (int i = 0; i < threads.count(); ++i) {
-    workers.push_back({RidgePartialSums(encoder.bits(), x.dimension()), {}, {}, {}});
+    workers.push_back({RidgePartialSums(encoder.bits(), x.dimension()), {}, {}, {}, {}});
   }
   RidgeSums total(encoder.bits(), x.dimension());
+  TreeSum<RidgeSums> sums(total);
   threads.in_order(
       blocks_of(x.size()),
       [&](std::size_t block, int worker) {
         Worker& own = workers[static_cast<std::size_t>(worker)];
         own.floats.resize(tile * x.dimension());
         own.sums.clear();
-        const Range range = block_range(block, x.size());
-        for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
-          const std::size_t n = std::min(tile, range.first + range.count - i);
-          const float* samples = x.floats(i, n, own.floats.data());
-          const float* h = encoder.outputs(samples, n, own.scratch);
-          own.b.resize(n * encoder.bits());
-          for (std::size_t k = 0; k < own.b.size(); ++k) own.b[k] = sign_of(h[k]);
-          own.sums.add(samples, own.b.data(), n);
-        }
+        for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
+          const float* samples = x.floats(first, count, own.floats.data());
+          own.codes.resize(count * encoder.bytes_per_code());
+          encoder.encode(samples, count, own.scratch, own.codes.data());
+          own.b.resize(count * encoder.bits());
+          unpack_signs(own.codes.data(), encoder.bits(), count, own.b.data());
+          own.sums.add(samples, own.b.data(), count);
+        });
       },
-      [&](std::size_t, int worker) { workers[static_cast<std::size_t>(worker)].sums.add_to(total); });
+      [&](std::size_t, int worker) {
+        sums.add([&](RidgeSums& sum) { workers[static_cast<std::size_t>(worker)].sums.assign_to(sum); });
+      });
+  if (const RidgeSums* sum = sums.total()) total += *sum;
   return fit_ridge(total, lambda1);
 }
 

@@ -18,6 +18,7 @@ struct GroupSums {
   double samples = 0;
 
   GroupSums(const BitGroups& of, std::size_t dimension);
+  GroupSums& operator+=(const GroupSums& other);  // all but `together`
 
   // The sums of the features of a decoder (bdnn/model.h).
   RidgeSums of_features() const;
@@ -28,7 +29,9 @@ class GroupPartialSums {
   GroupPartialSums(const BitGroups& groups, std::size_t dimension);
   void clear();
   void add(const float* x, const std::uint8_t* codes, std::size_t count);
-  void add_to(GroupSums& total) const;
+  void assign_to(GroupSums& sum) const;  // all but `together`
+  // Whole numbers, which add up the same in any order: they need no tree, and would take most of its memory.
+  void add_counts_to(GroupSums& total) const;
 
  private:
   BitGroups groups_;

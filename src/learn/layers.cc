@@ -75,12 +75,11 @@ Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> LayerStack<T>::outputs(const Tr
       h[l].resize(tile * sizes_.outputs(l));
       pointers.push_back(h[l].data());
     }
-    for (std::size_t i = range.first; i < range.first + range.count; i += tile) {
-      const std::size_t count = std::min(tile, range.first + range.count - i);
-      set.load(i, count, x.data());
+    for_each_tile(range, tile, [&](std::size_t first, std::size_t count) {
+      set.load(first, count, x.data());
       forward(x.data(), count, pointers);
-      std::copy_n(h.back().data(), count * sizes_.bits(), result.data() + i * sizes_.bits());
-    }
+      std::copy_n(h.back().data(), count * sizes_.bits(), result.data() + first * sizes_.bits());
+    });
   });
   return result;
 }

@@ -21,13 +21,12 @@ namespace {
 
 // Calls f(range, floats) for each cache-sized part of a block.
 template <class F>
-void for_each_tile(const Vectors& x, const Range& block, std::vector<float>& scratch, const F& f) {
+void for_each_tile_of(const Vectors& x, const Range& block, std::vector<float>& scratch, const F& f) {
   const std::size_t tile = samples_per_tile(x.dimension());
   scratch.resize(tile * x.dimension());
-  for (std::size_t i = 0; i < block.count; i += tile) {
-    const Range part{block.first + i, std::min(tile, block.count - i)};
-    f(part, x.floats(part.first, part.count, scratch.data()));
-  }
+  for_each_tile(block, tile, [&](std::size_t first, std::size_t count) {
+    f(Range{first, count}, x.floats(first, count, scratch.data()));
+  });
 }
 
 }  // namespace
@@ -38,10 +37,14 @@ VectorXd mean_of(const Vectors& x, Threads& threads) {
   const VectorXd zero = VectorXd::Zero(dimension);
   sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, VectorXd& sum) {
     std::vector<float> scratch;
-    for_each_tile(x, block, scratch, [&](const Range& part, const float* values) {
-      const VectorXf tile_sum = view(values, x.dimension(), part.count).rowwise().sum();
+    for_each_tile_of(x, block, scratch, [&](const Range& part, const float* values) {
+      // In double from the first sample on: far from the origin, a sum of floats has no digits left for the data.
+      VectorXd tile_sum = VectorXd::Zero(dimension);
+      for (std::size_t i = 0; i < part.count; ++i) {
+        tile_sum += view(values + i * x.dimension(), x.dimension(), 1).col(0).cast<double>();
+      }
       if (!tile_sum.allFinite()) refuse_number(values, x.dimension(), part);
-      sum += tile_sum.cast<double>();
+      sum += tile_sum;
     });
   });
   return total / static_cast<double>(x.size());
@@ -60,7 +63,7 @@ MatrixXd sum_of_squares(const Vectors& x, const VectorXd& mean, Threads& threads
   sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, Matrix& sum) {
     std::vector<float> scratch;
     Matrix centred;
-    for_each_tile(x, block, scratch, [&](const Range& part, const float* values) {
+    for_each_tile_of(x, block, scratch, [&](const Range& part, const float* values) {
       centred = view(values, dimension, part.count).template cast<T>().colwise() - centre;
       add_gram_lower(centred.data(), dimension, dimension, part.count, sum.data(), dimension);
     });

@@ -130,13 +130,12 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
         const std::size_t tile = samples_per_tile(set.dimension());
         std::vector<float> x(tile * set.dimension());
         HiddenOutputs hidden(below, tile);
-        for (std::size_t i = 0; i < block.count; i += tile) {
-          const std::size_t n = std::min(tile, block.count - i);
-          set.load(block.first + i, n, x.data());
+        for_each_tile(block, tile, [&](std::size_t first, std::size_t n) {
+          set.load(first, n, x.data());
           stack.forward(x.data(), n, hidden.pointers);
           add_gram_lower(hidden.last(), inputs, inputs, n, sum.data(), inputs);
           sum.col(sum.cols() - 1) += view(hidden.last(), inputs, n).rowwise().sum();
-        }
+        });
       });
       const double m = static_cast<double>(set.size());
       second = MatrixXd(total.value.leftCols(total.value.cols() - 1).selfadjointView<Eigen::Lower>()) / m;

@@ -71,6 +71,10 @@ std::size_t samples_per_piece(std::size_t batch) {
   return std::clamp<std::size_t>((batch + 3) / 4, 128, kSamplesPerBlock);
 }
 
+Range piece_range(std::size_t number, std::size_t piece, std::size_t batch) {
+  return {number * piece, std::min(piece, batch - number * piece)};
+}
+
 }  // namespace
 
 template <class T>
@@ -174,19 +178,22 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
   };
 
   OutputSums total(bits, classes);
+  TreeSum<OutputSums> sums(total);
   threads_.in_order((batch.size + piece - 1) / piece,
                     [&](std::size_t number, int worker) {
                       Worker& own = workers_[static_cast<std::size_t>(worker)];
                       own.sums = OutputSums(bits, classes);
                       own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
                       if (classes > 1) own.labelled_hh = own.hh;
-                      const std::size_t end = std::min(batch.size, (number + 1) * piece);
-                      for (std::size_t i = number * piece; i < end; i += tile)
-                        add_tile(own, i, std::min(tile, end - i));
+                      for_each_tile(piece_range(number, piece, batch.size), tile,
+                                    [&](std::size_t first, std::size_t count) { add_tile(own, first, count); });
                       own.sums.hh = own.hh.template cast<double>();
                       own.sums.labelled_hh = own.labelled_hh.template cast<double>();
                     },
-                    [&](std::size_t, int worker) { total += workers_[static_cast<std::size_t>(worker)].sums; });
+                    [&](std::size_t, int worker) {
+                      sums.add([&](OutputSums& sum) { sum = workers_[static_cast<std::size_t>(worker)].sums; });
+                    });
+  if (const OutputSums* sum = sums.total()) total += *sum;
   total.hh = MatrixXd(total.hh.selfadjointView<Eigen::Lower>());
   if (classes > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
   return total;
@@ -237,19 +244,21 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
     stack.backward(batch.load(first, count, own.x), count, h, own.delta, own.scratch, own.gradient.data());
   };
 
-  std::fill_n(gradient, sizes_.parameters(), Sum{0});
+  auto& sums = std::get<GradientTree<Sum>>(gradient_trees_);
+  sums.clear();
   threads_.in_order((batch.size + piece - 1) / piece,
                     [&](std::size_t number, int worker) {
                       Worker& own = workers_[static_cast<std::size_t>(worker)];
                       own.gradient.assign(sizes_.parameters(), T{0});
-                      const std::size_t end = std::min(batch.size, (number + 1) * piece);
-                      for (std::size_t i = number * piece; i < end; i += tile)
-                        add_tile(own, i, std::min(tile, end - i));
+                      for_each_tile(piece_range(number, piece, batch.size), tile,
+                                    [&](std::size_t first, std::size_t count) { add_tile(own, first, count); });
                     },
                     [&](std::size_t, int worker) {
                       const auto& partial = workers_[static_cast<std::size_t>(worker)].gradient;
-                      for (std::size_t i = 0; i < partial.size(); ++i) gradient[i] += static_cast<Sum>(partial[i]);
+                      sums.add([&](GradientSum<Sum>& sum) { sum.values.assign(partial.begin(), partial.end()); });
                     });
+  std::fill_n(gradient, sizes_.parameters(), Sum{0});
+  if (const GradientSum<Sum>* sum = sums.total()) std::copy(sum->values.begin(), sum->values.end(), gradient);
 }
 
 template <class T>

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "base/blocks.h"
 #include "learn/layers.h"
@@ -118,6 +120,16 @@ class Objective {
 
  private:
   struct Worker;
+  template <class Sum>
+  struct GradientSum {
+    std::vector<Sum> values;
+    GradientSum& operator+=(const GradientSum& other) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += other.values[i];
+      return *this;
+    }
+  };
+  template <class Sum>
+  using GradientTree = TreeSum<GradientSum<Sum>>;
   enum class Keep { nothing, activations };
 
   OutputSums forward(const LayerStack<T>& stack, const Batch<T>& batch, Keep keep, const Visit& visit);
@@ -133,6 +145,7 @@ class Objective {
   std::size_t samples_;
   Threads& threads_;
   std::vector<Worker> workers_;
+  std::tuple<GradientTree<float>, GradientTree<double>> gradient_trees_{GradientSum<float>(), GradientSum<double>()};
   std::vector<std::vector<T>> kept_;  // the activations of each layer, for the way back
 };
 

@@ -54,13 +54,23 @@ void RidgePartialSums::add(const float* x, const float* b, std::size_t count) {
   rest_.samples += static_cast<double>(count);
 }
 
-void RidgePartialSums::add_to(RidgeSums& total) const {
-  total.bb += MatrixXf(bb_.selfadjointView<Eigen::Lower>()).cast<double>();
-  total.bx += bx_.cast<double>();
-  total.b += rest_.b;
-  total.x += rest_.x;
-  total.squares += rest_.squares;
-  total.samples += rest_.samples;
+void RidgePartialSums::assign_to(RidgeSums& sum) const {
+  sum.bb = MatrixXf(bb_.selfadjointView<Eigen::Lower>()).cast<double>();
+  sum.bx = bx_.cast<double>();
+  sum.b = rest_.b;
+  sum.x = rest_.x;
+  sum.squares = rest_.squares;
+  sum.samples = rest_.samples;
+}
+
+RidgeSums& RidgeSums::operator+=(const RidgeSums& other) {
+  bb += other.bb;
+  bx += other.bx;
+  b += other.b;
+  x += other.x;
+  squares += other.squares;
+  samples += other.samples;
+  return *this;
 }
 
 RidgeRegression fit_ridge(const RidgeSums& sums, double lambda) {

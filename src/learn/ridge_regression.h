@@ -31,6 +31,7 @@ struct RidgeSums {
   double samples = 0;
 
   RidgeSums(std::size_t features, std::size_t dimension);
+  RidgeSums& operator+=(const RidgeSums& other);
 };
 
 // Adds the samples x (D x count) with the features b (L x count).
@@ -39,7 +40,7 @@ class RidgePartialSums {
   RidgePartialSums(std::size_t features, std::size_t dimension);
   void clear();
   void add(const float* x, const float* b, std::size_t count);
-  void add_to(RidgeSums& total) const;
+  void assign_to(RidgeSums& sum) const;
 
  private:
   MatrixXf bb_;
@@ -53,27 +54,31 @@ RidgeRegression fit_ridge(const RidgeSums& sums, double lambda);
 double mean_squared_error(const RidgeSums& sums, const RidgeRegression& regression);
 
 // Adds to `total` the sums over a set: work(partial, first, count, x) adds those of a tile of it, whose samples x it is
-// given. Partial sums, which start as `zero`, are added up block by block, whatever the number of threads.
+// given. Partial sums are taken block by block, and added up in a fixed tree, whatever the number of threads.
 template <class Partial, class Total, class Work>
 void add_sums_over(const TrainingSet& set, const Partial& zero, Total& total, Threads& threads, const Work& work) {
   const std::size_t tile = samples_per_tile(set.dimension());
   std::vector<Partial> partials(static_cast<std::size_t>(threads.count()), zero);
   std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
+  TreeSum<Total> sums(total);
   threads.in_order(
       blocks_of(set.size()),
       [&](std::size_t block, int worker) {
-        const Range range = block_range(block, set.size());
         auto& partial = partials[static_cast<std::size_t>(worker)];
         auto& samples = x[static_cast<std::size_t>(worker)];
         samples.resize(tile * set.dimension());
         partial.clear();
-        for (std::size_t i = 0; i < range.count; i += tile) {
-          const std::size_t count = std::min(tile, range.count - i);
-          set.load(range.first + i, count, samples.data());
-          work(partial, range.first + i, count, samples.data());
-        }
+        for_each_tile(block_range(block, set.size()), tile, [&](std::size_t first, std::size_t count) {
+          set.load(first, count, samples.data());
+          work(partial, first, count, samples.data());
+        });
       },
-      [&](std::size_t, int worker) { partials[static_cast<std::size_t>(worker)].add_to(total); });
+      [&](std::size_t, int worker) {
+        const Partial& partial = partials[static_cast<std::size_t>(worker)];
+        sums.add([&](Total& sum) { partial.assign_to(sum); });
+        if constexpr (requires { partial.add_counts_to(total); }) partial.add_counts_to(total);
+      });
+  if (const Total* sum = sums.total()) total += *sum;
 }
 
 // The sums of a regression of samples of `dimension` on `features` features.

@@ -29,9 +29,15 @@ inline View<float> view(float* data, std::size_t rows, std::size_t columns) {
 // A sum of float matrices, kept in double.
 struct DoubleSum {
   MatrixXd value;
-  template <class Matrix>
-  void operator+=(const Matrix& partial) {
-    value += partial.template cast<double>();
+
+  template <class Derived>
+  DoubleSum& operator=(const Eigen::MatrixBase<Derived>& partial) {
+    value = partial.template cast<double>();
+    return *this;
+  }
+  DoubleSum& operator+=(const DoubleSum& other) {
+    value += other.value;
+    return *this;
   }
 };
 
