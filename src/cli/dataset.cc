@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "bdnn/protocol.h"
 #include "cli/command.h"
-#include "evaluate/protocol.h"
 
 namespace bdnn::cli {
 namespace {

@@ -9,7 +9,6 @@
 #include "codes/origin.h"
 #include "data/format.h"
 #include "data/summary.h"
-#include "evaluate/diagnostics.h"
 #include "model/model_file.h"
 
 namespace bdnn::cli {

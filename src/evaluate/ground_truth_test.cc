@@ -1,4 +1,4 @@
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
