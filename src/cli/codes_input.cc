@@ -5,16 +5,23 @@
 
 namespace bdnn::cli {
 
-void add_codes_options(Verb verb, EncodeOptions& options) {
-  verb.text(
-          "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
-          "What vectors become: hash, the signs of the hash function (default), or refined, the codes that the\n"
-          "decoder rebuilds them from best")
-      .one_of({"hash", "refined"});
-  verb.integer("--local-search", options.local_search,
-               "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
-      .range(0, 1000000)
-      .shows_default();
+CodesOptions add_codes_options(Verb verb, EncodeOptions& options) {
+  const Option codes =
+      verb.text(
+              "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
+              "What vectors become: hash, the signs of the hash function (default), or refined, the codes that the\n"
+              "decoder rebuilds them from best")
+          .one_of({"hash", "refined"});
+  const Option local_search =
+      verb.integer("--local-search", options.local_search,
+                   "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
+          .range(0, 1000000)
+          .shows_default();
+  return {codes, local_search};
+}
+
+void CodesOptions::check(const EncodeOptions& options) const {
+  if (!options.refined) refuse({local_search}, "without --codes refined");
 }
 
 void add_rank_option(Verb verb, RankBy& rank) {

@@ -65,6 +65,12 @@ void add_threads_option(Verb verb, int& threads) {
 
 void add_json_option(Verb verb, bool& json) { verb.flag("--json", json, "Print one JSON object instead"); }
 
+void refuse(const std::vector<Option>& options, const std::string& why) {
+  for (const Option& option : options) {
+    if (option.given()) misuse("{} does not apply {}", option.name(), why);
+  }
+}
+
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments) {
   std::map<std::string, std::string> values;
   for (const auto& assignment : assignments) {

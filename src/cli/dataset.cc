@@ -11,13 +11,15 @@ struct Arguments {
   std::string folder = ".";
   std::string out;
   std::uint64_t seed = 0;
+  int threads = 0;
   bool json = false;
 };
 
-void split_verb(const Arguments& arguments) {
+void split_verb(const Arguments& arguments, const Option& seed_option) {
   const Protocol protocol = load_protocol(arguments.protocol);
+  if (!protocol.splits()) refuse({seed_option}, "to a protocol that splits nothing");
   const std::uint64_t seed = arguments.seed > 0 ? arguments.seed : protocol.split.seed;
-  const Dataset dataset = load_dataset(protocol, arguments.folder, seed);
+  const Dataset dataset = load_dataset(protocol, arguments.folder, seed, arguments.threads);
   if (!arguments.out.empty()) save_split(protocol, dataset, seed, arguments.out);
   const Overlap overlap = find_overlap(dataset);
   const DatasetHashes hashes = hash_dataset(dataset);
@@ -54,9 +56,10 @@ void add_dataset(Verb program) {
   verb.text("protocol", arguments->protocol, "The protocol file").required();
   verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
   verb.text("--out", arguments->out, "A folder for the split");
-  verb.number("--seed", arguments->seed, "Another split than the protocol's own");
+  const Option seed = verb.number("--seed", arguments->seed, "Another split than the protocol's own");
+  add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { split_verb(*arguments); });
+  verb.runs([arguments, seed] { split_verb(*arguments, seed); });
 }
 
 }  // namespace bdnn::cli

@@ -48,10 +48,13 @@ void add_encode(Verb program) {
   verb.text("--model", arguments->model, "A model that 'bdnn train' wrote").required();
   verb.text("--data", arguments->data, "Vectors: a file of any known format").required();
   verb.text("--out", arguments->out, "Codes: a name that ends in .codes, .npy or .bvecs").required();
-  add_codes_options(verb, arguments->options);
+  const CodesOptions codes = add_codes_options(verb, arguments->options);
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { encode_verb(*arguments); });
+  verb.runs([arguments, codes] {
+    codes.check(arguments->options);
+    encode_verb(*arguments);
+  });
 }
 
 }  // namespace bdnn::cli

@@ -208,6 +208,9 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
 void evaluate_protocol(const Arguments& arguments) {
   const Protocol protocol = load_protocol(arguments.protocol);
   const std::uint64_t split_seed = arguments.split_seed > 0 ? arguments.split_seed : protocol.split.seed;
+  if (arguments.split_seed > 0 && !protocol.splits()) {
+    misuse("--split-seed does not apply to a protocol that splits nothing");
+  }
   const auto progress = make_progress();
   const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed, arguments.threads);
   const Overlap overlap = find_overlap(dataset);
@@ -243,27 +246,38 @@ void add_evaluate(Verb program) {
       "--seeds 1,2,3\n\n"
       "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
   verb.text("--model", arguments->model, "Encodes what is not codes yet");
-  verb.text("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
-  verb.text("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
-  verb.number("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
-  verb.text("--ground-truth", arguments->ground_truth, "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
-  verb.text("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
-  verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
-  verb.text("--metric", arguments->metric, "Of the true neighbours").one_of(names_of(kMetrics)).shows_default();
-  verb.flag("--leave-one-out", arguments->leave_one_out, "Queries are the database; a query is not its own answer");
+  const Option database =
+      verb.text("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
+  const Option queries =
+      verb.text("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
+  const Option neighbours =
+      verb.number("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
+  const Option ground_truth = verb.text("--ground-truth", arguments->ground_truth,
+                                        "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
+  const Option database_labels =
+      verb.text("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
+  const Option query_labels = verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
+  const Option metric =
+      verb.text("--metric", arguments->metric, "Of the true neighbours").one_of(names_of(kMetrics)).shows_default();
+  const Option leave_one_out =
+      verb.flag("--leave-one-out", arguments->leave_one_out, "Queries are the database; a query is not its own answer");
   const Option protocol =
       verb.text("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
-  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
-  verb.text("--method", arguments->method, "With a protocol and no model: what to train").shows_default();
-  verb.numbers("--bits", arguments->bits, "With --method: lengths of codes").separated_by(',').shows_default();
-  verb.numbers("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
-      .separated_by(',')
-      .shows_default();
-  verb.text("--profile", arguments->profile, "With --method: settings to start from").shows_default();
-  verb.texts("--set", arguments->set, "With --method: an option of the method, as name=value").one_at_a_time();
-  verb.number("--split-seed", arguments->split_seed, "Another split than the protocol's own");
+  const Option folder = verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
+  const Option method =
+      verb.text("--method", arguments->method, "With a protocol and no model: what to train").shows_default();
+  const Option bits =
+      verb.numbers("--bits", arguments->bits, "With --method: lengths of codes").separated_by(',').shows_default();
+  const Option seeds = verb.numbers("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
+                           .separated_by(',')
+                           .shows_default();
+  const Option profile =
+      verb.text("--profile", arguments->profile, "With --method: settings to start from").shows_default();
+  const Option set =
+      verb.texts("--set", arguments->set, "With --method: an option of the method, as name=value").one_at_a_time();
+  const Option split_seed = verb.number("--split-seed", arguments->split_seed, "Another split than the protocol's own");
   add_rank_option(verb, arguments->rank);
-  add_codes_options(verb, arguments->encoding);
+  const CodesOptions codes = add_codes_options(verb, arguments->encoding);
   verb.text("--ties", arguments->ties,
             "How equal distances are ordered: expected (over all orders; the default), "
             "order (of the database), best or worst")
@@ -272,12 +286,33 @@ void add_evaluate(Verb program) {
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
       .separated_by(',');
   verb.numbers("--at", arguments->at, "Precision and recall of the first so many").separated_by(',');
-  verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
-  verb.text("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
+  const Option curve =
+      verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
+  const Option cache = verb.text("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments, protocol] {
+  const std::vector<Option> of_files = {database,        queries,      neighbours, ground_truth,
+                                        database_labels, query_labels, metric,     leave_one_out};
+  const std::vector<Option> of_protocol = {folder, split_seed};
+  const std::vector<Option> of_training = {method, bits, seeds, profile, set};
+  verb.runs([=] {
     arguments->encoding.threads = arguments->threads;
+    codes.check(arguments->encoding);
+    if (protocol.given()) {
+      refuse(of_files, "with --protocol, which says what is searched and what is relevant");
+      if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
+      if (arguments->bits.size() * arguments->seeds.size() > 1)
+        refuse({curve}, "to several runs; give one of --bits and --seeds");
+    } else {
+      refuse(of_protocol, "without --protocol");
+      refuse(of_training, "without --protocol, whose data is trained on");
+      if (arguments->neighbours == 0 || !arguments->ground_truth.empty()) {
+        refuse({metric, cache}, "unless --neighbours are to be found");
+      }
+      if (database_labels.given() != query_labels.given()) {
+        misuse("give --database-labels and --query-labels together");
+      }
+    }
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
       misuse("--radius and --curve are of Hamming distance, and --rank says {}", name_of(arguments->rank));
     }

@@ -17,6 +17,7 @@ struct Arguments {
   std::string model;
   std::string tables = "automatic";
   EncodeOptions encoding;
+  std::vector<CodesOptions> codes_options;  // of build and of add
   KeyArguments keys;
   std::vector<std::uint64_t> some_ids;
   std::vector<std::string> some_names;
@@ -35,6 +36,7 @@ IndexOptions options_of(const Arguments& arguments) {
 }
 
 Codes codes_of(const Arguments& arguments) {
+  for (const auto& options : arguments.codes_options) options.check(arguments.encoding);
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
   EncodeOptions encoding = arguments.encoding;
@@ -81,7 +83,7 @@ void add_index_option(Verb verb, Arguments& arguments) {
 void add_source_options(Verb verb, Arguments& arguments) {
   verb.text("--data", arguments.data, "Codes, or vectors to be encoded").required();
   verb.text("--model", arguments.model, "Encodes what is not codes yet");
-  add_codes_options(verb, arguments.encoding);
+  arguments.codes_options.push_back(add_codes_options(verb, arguments.encoding));
   add_key_options(verb, arguments.keys, "these codes");
 }
 

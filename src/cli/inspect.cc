@@ -152,9 +152,12 @@ Facts inspect_vectors(const std::string& path) {
   return facts;
 }
 
-void inspect_verb(const Arguments& arguments) {
+void inspect_verb(const Arguments& arguments, const Option& model, const Option& data, const Option& brief) {
   const std::string& path = arguments.file;
-  const Facts facts = is_codes_file(path)   ? inspect_codes(arguments)
+  const bool codes = is_codes_file(path);
+  if (!codes) refuse({model, data, brief}, "to a file that holds no codes");
+  if (brief.given()) refuse({model, data}, "with --brief, which measures nothing");
+  const Facts facts = codes                 ? inspect_codes(arguments)
                       : is_model_file(path) ? inspect_model(path)
                                             : inspect_vectors(path);
   facts.print(arguments.json);
@@ -177,10 +180,10 @@ void add_inspect(Verb program) {
   Option data = verb.text("--data", arguments->data, "... and vectors to measure its outputs on");
   model.needs(data);
   data.needs(model);
-  verb.flag("--brief", arguments->brief, "For codes: the header only");
+  const Option brief = verb.flag("--brief", arguments->brief, "For codes: the header only");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { inspect_verb(*arguments); });
+  verb.runs([arguments, model, data, brief] { inspect_verb(*arguments, model, data, brief); });
 }
 
 }  // namespace bdnn::cli

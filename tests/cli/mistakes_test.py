@@ -261,6 +261,24 @@ class Mistakes(CommandLine):
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot write", result.stderr)
 
+    def test_options_that_do_not_apply_are_refused(self):
+        self.data()
+        self.train("x.npy")
+        model, x, codes = self.path("m.bdnn"), self.path("x.npy"), self.path("x.codes")
+        encode = ["encode", "--model", model, "--data", x, "--out"]
+        self.fails(2, "--local-search does not apply without --codes refined", *encode, codes, "--local-search", 2)
+        self.ok(*encode, codes)
+        for option in (["--brief"], ["--model", model, "--data", x]):
+            for file in (x, model):
+                self.fails(2, "does not apply to a file that holds no codes", "inspect", file, *option)
+        self.fails(2, "--model does not apply with --brief", "inspect", codes, "--brief", "--model", model, "--data", x)
+        index = ["--index", self.path("x.index")]
+        self.fails(2, "--local-search does not apply", "index", "build", *index, "--model", model, "--data", x, "--local-search", 2)
+        self.ok("index", "build", *index, "--data", codes)
+        search = ["search", "--model", model, "--queries", x]
+        self.fails(2, "--codes does not apply to --index", *search, *index, "--codes", "refined")
+        self.fails(2, "--plan does not apply to --rank", *search, "--database", codes, "--rank", "asymmetric", "--plan", "scan")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
