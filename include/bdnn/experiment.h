@@ -3,7 +3,8 @@
 //     bdnn::Protocol protocol = bdnn::load_protocol("protocols/mnist-50-neighbours.toml");
 //     bdnn::Dataset dataset = bdnn::load_dataset(protocol, "mnist", protocol.split.seed);
 //     bdnn::ExperimentOptions options{.bits = {8, 16}, .seeds = {1, 2, 3}, .metrics = protocol.metrics};
-//     for (const bdnn::Summary& row : bdnn::summarize(bdnn::run_experiment(protocol, dataset, options, progress))) {
+//     for (const bdnn::ExperimentSummary& row : bdnn::summarize(bdnn::run_experiment(protocol, dataset, options,
+//     progress))) {
 //     ... }
 #pragma once
 
@@ -34,22 +35,22 @@ struct ExperimentOptions {
 };
 
 // One model and what it was worth.
-struct Run {
+struct ExperimentRun {
   std::size_t bits = 0;
   std::uint64_t seed = 0;
   MetricsResult result;
 };
 
 // Runs in the order of bits, then seeds.
-std::vector<Run> run_experiment(const Protocol& protocol, const Dataset& dataset, const ExperimentOptions& options,
-                                Progress& progress);
+std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Dataset& dataset,
+                                          const ExperimentOptions& options, Progress& progress);
 
 // Measures a trained model in the same way; the training options are not used.
-Run run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
-                   const ExperimentOptions& options, Progress& progress);
+ExperimentRun run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
+                             const ExperimentOptions& options, Progress& progress);
 
 // All runs of one code length.
-struct Summary {
+struct ExperimentSummary {
   std::size_t bits = 0;
   std::size_t runs = 0;
   NamedValues mean;
@@ -57,6 +58,6 @@ struct Summary {
 };
 
 // One row per code length. Runs of the same length stand together.
-std::vector<Summary> summarize(const std::vector<Run>& runs);
+std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs);
 
 }  // namespace bdnn

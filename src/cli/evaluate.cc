@@ -156,8 +156,8 @@ void evaluate_files(const Arguments& arguments) {
 }
 
 void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
-                std::uint64_t split_seed, const std::vector<Run>& runs) {
-  const std::vector<Summary> summaries = summarize(runs);
+                std::uint64_t split_seed, const std::vector<ExperimentRun>& runs) {
+  const std::vector<ExperimentSummary> summaries = summarize(runs);
   if (arguments.json) {
     Json list = Json::array();
     for (const auto& run : runs) {
@@ -225,10 +225,10 @@ void evaluate_protocol(const Arguments& arguments) {
   options.metrics = metrics_options(arguments, protocol.metrics);
   options.cache = arguments.cache;
   options.threads = arguments.threads;
-  const std::vector<Run> runs =
-      arguments.model.empty()
-          ? run_experiment(protocol, dataset, options, *progress)
-          : std::vector<Run>{run_experiment(protocol, dataset, load_model(arguments.model), options, *progress)};
+  const std::vector<ExperimentRun> runs =
+      arguments.model.empty() ? run_experiment(protocol, dataset, options, *progress)
+                              : std::vector<ExperimentRun>{
+                                    run_experiment(protocol, dataset, load_model(arguments.model), options, *progress)};
   if (!arguments.curve.empty()) write_curve(runs.back().result, arguments.curve);
   print_runs(arguments, protocol, dataset, overlap, split_seed, runs);
 }

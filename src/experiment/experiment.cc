@@ -37,7 +37,7 @@ class Experiment {
   Experiment(const Experiment&) = delete;  // relevance_ looks at truth_
   Experiment& operator=(const Experiment&) = delete;
 
-  Run run(const Model& model, std::uint64_t seed) const {
+  ExperimentRun run(const Model& model, std::uint64_t seed) const {
     const Codes database = encode_part(model, dataset_.database, "database", options_.encoding);
     if (options_.rank != RankBy::hamming) {
       return {
@@ -58,14 +58,14 @@ class Experiment {
 
 }  // namespace
 
-std::vector<Run> run_experiment(const Protocol& protocol, const Dataset& dataset, const ExperimentOptions& options,
-                                Progress& progress) {
+std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Dataset& dataset,
+                                          const ExperimentOptions& options, Progress& progress) {
   const Experiment experiment(protocol, dataset, options, progress);
   TrainOptions training = options.train;
   training.threads = options.threads;
   training.labels = dataset.train_labels;
   training.data_name = protocol.name;
-  std::vector<Run> runs;
+  std::vector<ExperimentRun> runs;
   for (const std::size_t bits : options.bits) {
     for (const std::uint64_t seed : options.seeds) {
       training.bits = bits;
@@ -76,19 +76,19 @@ std::vector<Run> run_experiment(const Protocol& protocol, const Dataset& dataset
   return runs;
 }
 
-Run run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
-                   const ExperimentOptions& options, Progress& progress) {
+ExperimentRun run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
+                             const ExperimentOptions& options, Progress& progress) {
   return Experiment(protocol, dataset, options, progress).run(model, model.record.seed);
 }
 
-std::vector<Summary> summarize(const std::vector<Run>& runs) {
-  std::vector<Summary> summaries;
+std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs) {
+  std::vector<ExperimentSummary> summaries;
   for (std::size_t first = 0; first < runs.size();) {
     std::size_t last = first;
     while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
     std::vector<NamedValues> values;
     for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
-    Summary summary{runs[first].bits, last - first, {}, {}};
+    ExperimentSummary summary{runs[first].bits, last - first, {}, {}};
     for (std::size_t v = 0; v < values.front().size(); ++v) {
       const auto& [name, start] = values.front()[v];
       double sum = 0;

@@ -7,8 +7,8 @@
 namespace bdnn {
 namespace {
 
-Run run(std::size_t bits, std::uint64_t seed, double precision) {
-  Run run{bits, seed, {}};
+ExperimentRun run(std::size_t bits, std::uint64_t seed, double precision) {
+  ExperimentRun run{bits, seed, {}};
   run.result.mean_average_precision = precision;
   return run;
 }
@@ -42,7 +42,7 @@ TEST(RunExperiment, MeasuresAModelAsItsTrainingDoes) {
   EXPECT_EQ(runs[2].bits, 5U);
   EXPECT_EQ(runs[2].seed, 1U);
   const Model model = train(dataset.train, {.bits = 5, .seed = 2});
-  const Run again = run_experiment(protocol, dataset, model, options, silent);
+  const auto again = run_experiment(protocol, dataset, model, options, silent);
   EXPECT_EQ(again.seed, 2U);
   EXPECT_EQ(again.result.mean_average_precision, runs[3].result.mean_average_precision);
 }
