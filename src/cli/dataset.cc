@@ -49,14 +49,14 @@ void split_verb(const Arguments& arguments, const Option& seed_option) {
 
 void add_dataset(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "dataset", "Draw a protocol's split, check it and write it down",
+  Verb verb = add_verb(program, "dataset", "Draw a protocol's split, check it and save it",
                        "  bdnn dataset protocols/mnist-deep-hashing.toml --folder mnist --out split1\n\n"
                        "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "
-                       "hashes of what they hold.");
-  verb.text("protocol", arguments->protocol, "The protocol file").required();
-  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
-  verb.text("--out", arguments->out, "A folder for the split");
-  const Option seed = verb.number("--seed", arguments->seed, "Another split than the protocol's own");
+                       "hashes of the vectors and labels.");
+  verb.text("protocol", arguments->protocol, "Protocol file").required();
+  verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
+  verb.text("--out", arguments->out, "Folder to write the split to");
+  const Option seed = verb.number("--seed", arguments->seed, "Seed of the split (default: the protocol's)");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, seed] { split_verb(*arguments, seed); });

@@ -238,57 +238,60 @@ void evaluate_protocol(const Arguments& arguments) {
 void add_evaluate(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
   Verb verb = add_verb(
-      program, "evaluate", "Measure how well codes find what is relevant",
+      program, "evaluate", "Measure retrieval quality: average precision, precision and recall",
       "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"
       "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
       "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
       "--seeds 1,2,3\n\n"
       "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
-  verb.text("--model", arguments->model, "Encodes what is not codes yet");
-  const Option database =
-      verb.text("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
-  const Option queries =
-      verb.text("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
-  const Option neighbours =
-      verb.number("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
+  verb.text("--model", arguments->model, "Model that encodes the vectors");
+  const Option database = verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
+  const Option queries = verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode");
+  const Option neighbours = verb.number("--neighbours", arguments->neighbours,
+                                        "The true nearest neighbours are relevant, this many per query");
   const Option ground_truth = verb.text("--ground-truth", arguments->ground_truth,
-                                        "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
-  const Option database_labels =
-      verb.text("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
+                                        "The ids in this file are relevant: .ivecs, .npy or FILE.hdf5:neighbors");
+  const Option database_labels = verb.text("--database-labels", arguments->database_labels,
+                                           "Labels of the database; vectors with the query's label are relevant");
   const Option query_labels = verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
-  const Option metric =
-      verb.text("--metric", arguments->metric, "Of the true neighbours").one_of(names_of(kMetrics)).shows_default();
-  const Option leave_one_out =
-      verb.flag("--leave-one-out", arguments->leave_one_out, "Queries are the database; a query is not its own answer");
+  const Option metric = verb.text("--metric", arguments->metric, "Distance of the true neighbours")
+                            .one_of(names_of(kMetrics))
+                            .shows_default();
+  const Option leave_one_out = verb.flag("--leave-one-out", arguments->leave_one_out,
+                                         "The queries are the database; leave each query out of its own results");
   const Option protocol =
-      verb.text("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
-  const Option folder = verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
-  const Option method =
-      verb.text("--method", arguments->method, "With a protocol and no model: what to train").shows_default();
-  const Option bits =
-      verb.numbers("--bits", arguments->bits, "With --method: lengths of codes").separated_by(',').shows_default();
-  const Option seeds = verb.numbers("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
-                           .separated_by(',')
-                           .shows_default();
+      verb.text("--protocol", arguments->protocol, "Protocol file: data, split, relevance and metrics");
+  const Option folder =
+      verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
+  const Option method = verb.text("--method", arguments->method, "With --protocol: method to train").shows_default();
+  const Option bits = verb.numbers("--bits", arguments->bits, "With --protocol: code lengths, separated by commas")
+                          .separated_by(',')
+                          .shows_default();
+  const Option seeds =
+      verb.numbers("--seeds", arguments->seeds, "With --protocol: training seeds; prints mean and spread")
+          .separated_by(',')
+          .shows_default();
   const Option profile =
-      verb.text("--profile", arguments->profile, "With --method: settings to start from").shows_default();
+      verb.text("--profile", arguments->profile, "With --protocol: profile of the method").shows_default();
   const Option set =
-      verb.texts("--set", arguments->set, "With --method: an option of the method, as name=value").one_at_a_time();
-  const Option split_seed = verb.number("--split-seed", arguments->split_seed, "Another split than the protocol's own");
+      verb.texts("--set", arguments->set, "With --protocol: an option of the method, as name=value; may be repeated")
+          .one_at_a_time();
+  const Option split_seed =
+      verb.number("--split-seed", arguments->split_seed, "Seed of the split (default: the protocol's)");
   add_rank_option(verb, arguments->rank);
   const CodesOptions codes = add_codes_options(verb, arguments->encoding);
   verb.text("--ties", arguments->ties,
-            "How equal distances are ordered: expected (over all orders; the default), "
+            "Order of codes at equal distance: expected (mean over all orders; default), "
             "order (of the database), best or worst")
       .one_of(names_of(kAllTies));
-  verb.number("--cutoff", arguments->cutoff, "Average precision over the first so many returned");
+  verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)");
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
       .separated_by(',');
-  verb.numbers("--at", arguments->at, "Precision and recall of the first so many").separated_by(',');
+  verb.numbers("--at", arguments->at, "Precision and recall of this many first results").separated_by(',');
   const Option curve =
       verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
-  const Option cache = verb.text("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
+  const Option cache = verb.text("--cache", arguments->cache, "Folder to cache true neighbours in");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   const std::vector<Option> of_files = {database,        queries,      neighbours, ground_truth,
@@ -314,7 +317,7 @@ void add_evaluate(Verb program) {
       }
     }
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
-      misuse("--radius and --curve are of Hamming distance, and --rank says {}", name_of(arguments->rank));
+      misuse("--radius and --curve need Hamming distance, not --rank {}", name_of(arguments->rank));
     }
     if (protocol.given()) return evaluate_protocol(*arguments);
     evaluate_files(*arguments);

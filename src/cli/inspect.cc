@@ -167,20 +167,21 @@ void inspect_verb(const Arguments& arguments, const Option& model, const Option&
 
 void add_inspect(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "inspect", "Say what a file holds: vectors, codes or a model",
-                       "  bdnn inspect base.fvecs\n"
-                       "  bdnn inspect m.bdnn\n"
-                       "  bdnn inspect glove.hdf5:test --json\n"
-                       "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
-                       "Of codes it shows the balance of each bit (share of ones), the correlation between bits, the "
-                       "entropy,\nduplicates and the distribution of distances; of a model and its data, how far its "
-                       "outputs are from binary.");
-  verb.text("file", arguments->file, "The file; FILE:NAME for one dataset of HDF5 or MATLAB").required();
-  Option model = verb.text("--model", arguments->model, "For codes: the model that made them ...");
-  Option data = verb.text("--data", arguments->data, "... and vectors to measure its outputs on");
+  Verb verb =
+      add_verb(program, "inspect", "Show what a file holds: vectors, codes or a model",
+               "  bdnn inspect base.fvecs\n"
+               "  bdnn inspect m.bdnn\n"
+               "  bdnn inspect glove.hdf5:test --json\n"
+               "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
+               "For codes: the balance of each bit (share of ones), the correlation between bits, the entropy,\n"
+               "duplicates and the distribution of distances; with --model and --data, the quantization error too.");
+  verb.text("file", arguments->file, "Input file; FILE:NAME selects a dataset of an HDF5 or MATLAB file").required();
+  Option model = verb.text("--model", arguments->model,
+                           "For codes: model that encoded them, to measure its quantization error on --data");
+  Option data = verb.text("--data", arguments->data, "For codes: vectors to measure the quantization error on");
   model.needs(data);
   data.needs(model);
-  const Option brief = verb.flag("--brief", arguments->brief, "For codes: the header only");
+  const Option brief = verb.flag("--brief", arguments->brief, "For codes: show the header only");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, model, data, brief] { inspect_verb(*arguments, model, data, brief); });

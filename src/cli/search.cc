@@ -236,7 +236,7 @@ void search_verb(Arguments& arguments) {
       answer.index = Index::build(database, {}, {.tables = tables, .threads = threads});
     }
   } else {
-    if (!arguments.database_labels.empty()) misuse("--database-labels goes with --database; an index has keys");
+    if (!arguments.database_labels.empty()) misuse("--database-labels does not apply to --index");
     answer.index = Index::open(arguments.index);
     answer.size = answer.index->size();
     answer.bits = answer.index->bits();
@@ -260,7 +260,7 @@ void search_verb(Arguments& arguments) {
   SearchOptions options = arguments.options;
   if (!arguments.rerank.empty() || by_codes) {
     if (!by_codes && answer.index && answer.index->info().names)
-      misuse("--rerank goes by ids, and the keys of {} are names", arguments.index);
+      misuse("--rerank needs ids, but the keys of {} are names", arguments.index);
     const std::size_t usual = by_codes ? 1000 : 100;
     options.k = std::max(options.k, arguments.shortlist == 0 ? usual : arguments.shortlist);
   }
@@ -298,26 +298,26 @@ void add_search(Verb program) {
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
       "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
       "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors.");
-  verb.text("--model", arguments->model, "Encodes what is not codes yet");
-  verb.text("--database", arguments->database, "What to search: codes, or vectors to be encoded");
-  verb.text("--index", arguments->index, "What to search: an index ('bdnn index build')");
-  verb.text("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded").required();
-  const Option k = verb.number("-k", arguments->options.k, "The number of neighbours").shows_default();
-  Option radius = verb.number("--radius", arguments->radius, "All codes within this distance, itself included");
+  verb.text("--model", arguments->model, "Model that encodes the vectors");
+  verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
+  verb.text("--index", arguments->index, "Index to search instead of a database ('bdnn index build')");
+  verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode").required();
+  const Option k = verb.number("-k", arguments->options.k, "Number of neighbours").shows_default();
+  Option radius = verb.number("--radius", arguments->radius, "Find all codes within this distance (inclusive)");
   radius.excludes(k);
   const Option plan =
-      verb.text("--plan", arguments->plan, "How to search: automatic, scan, mih or bucket; answers are the same")
+      verb.text("--plan", arguments->plan, "Search plan: automatic, scan, mih or bucket; results do not depend on it")
           .shows_default();
-  verb.flag("--explain", arguments->explain, "Print the plan, what it is expected to cost and what it cost instead");
-  add_key_options(verb, arguments->only, "those that may be found");
+  verb.flag("--explain", arguments->explain, "Print the plan with its expected and measured cost instead of results");
+  add_key_options(verb, arguments->only, "the codes to search among");
   add_rank_option(verb, arguments->rank);
   const CodesOptions codes = add_codes_options(verb, arguments->encoding);
-  Option rerank = verb.text("--rerank", arguments->rerank,
-                            "Vectors to rank the nearest codes by: vector i of the file is that of id i");
+  Option rerank =
+      verb.text("--rerank", arguments->rerank, "Rerank the shortlist by these vectors; vector i belongs to id i");
   verb.number("--shortlist", arguments->shortlist,
-              "How many of the nearest codes are ranked (default: 100 by vectors; by --rank all, of an index 1000)");
+              "Length of the shortlist (default: 100 for --rerank; for --rank, 1000 with an index, else all codes)");
   rerank.excludes(radius);
-  verb.number("--first", arguments->first, "Search only for the first so many queries");
+  verb.number("--first", arguments->first, "Search for this many first queries only");
   verb.text("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb.text("--query-labels", arguments->query_labels, "Labels to print beside the queries");
   add_threads_option(verb, arguments->options.threads);
@@ -329,7 +329,7 @@ void add_search(Verb program) {
     arguments->encoding.threads = arguments->options.threads;
     const bool by_codes = arguments->rank != RankBy::hamming;
     if (by_codes && arguments->model.empty()) {
-      misuse("--rank {} needs --model, which codes are read through", name_of(arguments->rank));
+      misuse("--rank {} needs --model", name_of(arguments->rank));
     }
     if (by_codes && (radius.given() || !arguments->rerank.empty())) {
       misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
@@ -339,7 +339,7 @@ void add_search(Verb program) {
       refuse({plan}, "to --rank without --shortlist, which scans all codes");
     }
     if (arguments->shortlist > 0 && !by_codes && arguments->rerank.empty()) {
-      misuse("--shortlist is what --rerank or --rank puts in order; give one of them");
+      misuse("--shortlist is for --rerank or --rank; give one of them");
     }
     search_verb(*arguments);
   });

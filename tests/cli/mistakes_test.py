@@ -181,12 +181,12 @@ class Mistakes(CommandLine):
         train = ["train", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
         for option in ("--bits", "--seed"):
             for bad in ("-1", "010", "1.5", "x", "99999999999999999999", ""):
-                self.fails(2, "is no whole number", *train, option, bad)
+                self.fails(2, "is not a whole number", *train, option, bad)
         self.train("x.npy")
         self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
         search = ["search", "--database", self.path("x.codes"), "--queries", self.path("x.codes")]
         for option in ("--radius", "-k", "--first"):
-            self.fails(2, "is no whole number", *search, option, "-1")
+            self.fails(2, "is not a whole number", *search, option, "-1")
 
     def test_a_place_that_cannot_be_written_is_found_before_training(self):
         self.fails(1, "cannot write: No such file or directory", "train", "--data", self.path("missing.npy"), "--model", self.path("no/m"))
