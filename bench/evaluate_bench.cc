@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "codes/hamming.h"
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 #include "timing.h"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/blocks.h"
 #include "bdnn/bdnn.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 #include "linalg/product.h"
 #include "timing.h"
 

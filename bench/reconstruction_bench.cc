@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "bdnn/bdnn.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/results.h"
 #include "bdnn/search.h"
 
 namespace bdnn {
@@ -121,22 +122,8 @@ class Filter {
   std::vector<std::size_t> counts_;
 };
 
-// Neighbours of many queries. It keeps its memory from one search to the next.
-class Results {
- public:
-  std::size_t size() const { return ends_.size(); }
-  std::span<const Neighbour> operator[](std::size_t query) const {
-    const std::size_t begin = query == 0 ? 0 : ends_[query - 1];
-    return std::span<const Neighbour>(neighbours_).subspan(begin, ends_[query] - begin);
-  }
-
-  void clear();
-  void append(std::span<const Neighbour> neighbours);
-
- private:
-  std::vector<Neighbour> neighbours_;
-  std::vector<std::size_t> ends_;
-};
+// Neighbours of many queries.
+using Results = ResultLists<Neighbour>;
 
 // Searches an index. It owns its threads and buffers: nothing is allocated per query once it has answered a few. One
 // thread may use it at a time; threads that search at the same time have one each.

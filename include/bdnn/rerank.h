@@ -11,9 +11,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "bdnn/index.h"
+#include "bdnn/results.h"
 #include "bdnn/vectors.h"
 
 namespace bdnn {
@@ -50,29 +50,7 @@ struct Ranked {
   bool operator==(const Ranked&) const = default;
 };
 
-// Keeps its memory from one use to the next.
-class RankedResults {
- public:
-  std::size_t size() const { return ends_.size(); }
-  std::span<const Ranked> operator[](std::size_t query) const {
-    const std::size_t begin = query == 0 ? 0 : ends_[query - 1];
-    return std::span<const Ranked>(ranked_).subspan(begin, ends_[query] - begin);
-  }
-
-  void clear() {
-    ranked_.clear();
-    ends_.clear();
-  }
-  void append(std::span<const Ranked> ranked) {
-    ranked_.insert(ranked_.end(), ranked.begin(), ranked.end());
-    ends_.push_back(ranked_.size());
-  }
-
- private:
-  friend class Reranker;
-  std::vector<Ranked> ranked_;
-  std::vector<std::size_t> ends_;
-};
+using RankedResults = ResultLists<Ranked>;
 
 // Puts shortlists in order. As a Searcher, it owns its threads and buffers and allocates nothing once warm; one thread
 // may use it at a time.

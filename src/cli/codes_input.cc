@@ -5,28 +5,35 @@
 
 namespace bdnn::cli {
 
-void add_codes_options(Verb verb, EncodeOptions& options) {
-  verb.text(
-          "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
-          "What vectors become: hash, the signs of the hash function (default), or refined, the codes that the\n"
-          "decoder rebuilds them from best")
-      .one_of({"hash", "refined"});
-  verb.integer("--local-search", options.local_search,
-               "Of refined codes: rounds beyond the nearest minimum; more take longer and find more")
-      .range(0, 1000000)
-      .shows_default();
+CodesOptions add_codes_options(Verb verb, EncodeOptions& options) {
+  const Option codes =
+      verb.text(
+              "--codes", [&options](const std::string& which) { options.refined = which == "refined"; },
+              "Codes of the vectors: hash, the signs of the hash function (default), or refined, chosen so that the\n"
+              "decoder rebuilds the vectors best")
+          .one_of({"hash", "refined"});
+  const Option local_search =
+      verb.integer("--local-search", options.local_search,
+                   "For refined codes: rounds of search beyond the first local minimum; more is slower and better")
+          .range(0, 1000000)
+          .shows_default();
+  return {codes, local_search};
+}
+
+void CodesOptions::check(const EncodeOptions& options) const {
+  if (!options.refined) refuse({local_search}, "without --codes refined");
 }
 
 void add_rank_option(Verb verb, RankBy& rank) {
   verb.text(
       "--rank", [&rank](const std::string& name) { rank = rank_by_name(name); },
-      "What makes a code near: hamming (default), asymmetric (the query's outputs before the sign) or\n"
-      "reconstruction (the query itself, to the vector that the decoder rebuilds)");
+      "Distance to rank by: hamming (default), asymmetric (from the query's outputs before the sign to the\n"
+      "code) or reconstruction (from the query to the vector rebuilt from the code)");
 }
 
 Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank) {
-  if (!model) misuse("--rank {} needs --model, which codes are read through", name_of(rank));
-  if (is_codes_file(path)) misuse("{} holds codes; --rank {} takes queries as they are: vectors", path, name_of(rank));
+  if (!model) misuse("--rank {} needs --model", name_of(rank));
+  if (is_codes_file(path)) misuse("{} holds codes; --rank {} needs vectors as queries", path, name_of(rank));
   return load_vectors(path);
 }
 
@@ -45,12 +52,12 @@ Codes codes_from(const std::string& path, const std::optional<Model>& model, con
       misuse("{} was encoded by model {}, not by the given one ({})", path, codes.origin().model, fingerprint(*model));
     }
     if (options.refined && !codes.origin().refined) {
-      misuse("{} holds codes already, which are not refined; --codes refined is for vectors", path);
+      misuse("{} holds codes already, which are not refined; give vectors to --codes refined", path);
     }
     return codes;
   }
   if (model) return encode_named(*model, load_vectors(path), path, options);
-  if (options.refined) misuse("--codes refined needs --model, whose decoder it goes by");
+  if (options.refined) misuse("--codes refined needs a --model with a decoder");
   return load_codes(path);
 }
 

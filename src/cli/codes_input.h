@@ -10,7 +10,13 @@
 namespace bdnn::cli {
 
 // --codes and --local-search: which codes vectors become.
-void add_codes_options(Verb verb, EncodeOptions& options);
+struct CodesOptions {
+  Option codes;
+  Option local_search;
+
+  void check(const EncodeOptions& options) const;  // --local-search is for refined codes
+};
+CodesOptions add_codes_options(Verb verb, EncodeOptions& options);
 
 // --rank: what makes a code near to a query.
 void add_rank_option(Verb verb, RankBy& rank);

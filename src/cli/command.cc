@@ -63,14 +63,20 @@ void add_threads_option(Verb verb, int& threads) {
       .range(1, 4096);
 }
 
-void add_json_option(Verb verb, bool& json) { verb.flag("--json", json, "Print one JSON object instead"); }
+void add_json_option(Verb verb, bool& json) { verb.flag("--json", json, "Print one JSON object instead of text"); }
+
+void refuse(const std::vector<Option>& options, const std::string& why) {
+  for (const Option& option : options) {
+    if (option.given()) misuse("{} does not apply {}", option.name(), why);
+  }
+}
 
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments) {
   std::map<std::string, std::string> values;
   for (const auto& assignment : assignments) {
     const auto equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0) {
-      misuse("--set {} is no assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
+      misuse("--set {} is not an assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
     }
     values[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }

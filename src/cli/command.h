@@ -29,6 +29,17 @@ Verb add_verb(Verb program, const std::string& name, const std::string& summary,
 void add_threads_option(Verb verb, int& threads);
 void add_json_option(Verb verb, bool& json);
 
+// Raises misuse for the first of these options that was given: "--bits does not apply" and why.
+void refuse(const std::vector<Option>& options, const std::string& why);
+
+// Names of enumerators, for Option::one_of.
+template <class Value, std::size_t count>
+std::vector<std::string> names_of(const Value (&values)[count]) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.emplace_back(name_of(value));
+  return names;
+}
+
 // --set name=value, as often as given.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments);
 

@@ -14,7 +14,7 @@ CLI::Validator whole_number() {
         const bool whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
                            (text.size() == 1 || text[0] != '0');
         if (whole && error == std::errc() && end == text.data() + text.size()) return "";
-        return "'" + text + "' is no whole number";
+        return "'" + text + "' is not a whole number";
       },
       "N");
 }
@@ -106,7 +106,7 @@ CommandLine::CommandLine(const std::string& summary, const std::string& footer, 
     : app_(std::make_unique<CLI::App>(summary)) {
   app_->require_subcommand(1);
   app_->set_version_flag("--version", std::move(version),
-                         "Print the version, the linear algebra behind it and the SIMD target");
+                         "Print the version, the linear algebra library and the SIMD target");
   app_->footer(footer);
 }
 

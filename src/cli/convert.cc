@@ -26,7 +26,7 @@ void convert_verb(const Arguments& arguments) {
     if (!arguments.element.empty()) {
       options.element = element_named(arguments.element);
       if (!options.element) {
-        misuse("--element {} is no type; types are f16 f32 f64 u8 i8 u16 i16 u32 i32 u64 i64", arguments.element);
+        misuse("unknown --element {}; the types are f16 f32 f64 u8 i8 u16 i16 u32 i32 u64 i64", arguments.element);
       }
     }
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
@@ -47,22 +47,22 @@ void convert_verb(const Arguments& arguments) {
 
 void add_convert(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  std::string known = "\nFormats, by the ending of a name (files are recognised by content first):\n";
+  std::string known = "\nFormats and their file name extensions (content takes precedence):\n";
   for (const Format* format : formats()) {
     known += fmt::format("  {:<8} {}\n", format->extensions.front(), format->summary);
   }
-  Verb verb = add_verb(program, "convert", "Copy vectors to another file format, a block at a time",
+  Verb verb = add_verb(program, "convert", "Convert vectors to another file format",
                        "  bdnn convert train-images-idx3-ubyte.gz train.fvecs\n"
                        "  bdnn convert glove.hdf5:test queries.npy --element f16\n"
                        "  bdnn convert --as-labels data_batch_1.bin labels.npy\n" +
                            known);
-  verb.text("from", arguments->from, "The file to read; FILE:NAME for one dataset of HDF5 or MATLAB").required();
-  verb.text("to", arguments->to, "The file to write").required();
+  verb.text("from", arguments->from, "Input file; FILE:NAME selects a dataset of an HDF5 or MATLAB file").required();
+  verb.text("to", arguments->to, "Output file").required();
   const Option element =
-      verb.text("--element", arguments->element, "The type of the elements written (default: as read, if possible)");
-  const Option labels = verb.text("--labels", arguments->labels, "Labels, for a format that holds them (CIFAR-10)");
-  verb.flag("--as-labels", arguments->as_labels,
-            "Read labels (an integer or a name per vector) and write those, as integers")
+      verb.text("--element", arguments->element,
+                "Element type of the output, such as f32 or u8 (default: that of the input if the format has it)");
+  const Option labels = verb.text("--labels", arguments->labels, "Labels to store beside the vectors (CIFAR-10 only)");
+  verb.flag("--as-labels", arguments->as_labels, "Convert labels (an integer or a name per vector) to integers")
       .excludes(labels)
       .excludes(element);
   add_json_option(verb, arguments->json);

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "bdnn/protocol.h"
 #include "cli/command.h"
-#include "evaluate/protocol.h"
 
 namespace bdnn::cli {
 namespace {
@@ -11,13 +11,15 @@ struct Arguments {
   std::string folder = ".";
   std::string out;
   std::uint64_t seed = 0;
+  int threads = 0;
   bool json = false;
 };
 
-void split_verb(const Arguments& arguments) {
+void split_verb(const Arguments& arguments, const Option& seed_option) {
   const Protocol protocol = load_protocol(arguments.protocol);
+  if (!protocol.splits()) refuse({seed_option}, "to a protocol that splits nothing");
   const std::uint64_t seed = arguments.seed > 0 ? arguments.seed : protocol.split.seed;
-  const Dataset dataset = load_dataset(protocol, arguments.folder, seed);
+  const Dataset dataset = load_dataset(protocol, arguments.folder, seed, arguments.threads);
   if (!arguments.out.empty()) save_split(protocol, dataset, seed, arguments.out);
   const Overlap overlap = find_overlap(dataset);
   const DatasetHashes hashes = hash_dataset(dataset);
@@ -47,16 +49,17 @@ void split_verb(const Arguments& arguments) {
 
 void add_dataset(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "dataset", "Draw a protocol's split, check it and write it down",
+  Verb verb = add_verb(program, "dataset", "Draw a protocol's split, check it and save it",
                        "  bdnn dataset protocols/mnist-deep-hashing.toml --folder mnist --out split1\n\n"
                        "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "
-                       "hashes of what they hold.");
-  verb.text("protocol", arguments->protocol, "The protocol file").required();
-  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
-  verb.text("--out", arguments->out, "A folder for the split");
-  verb.number("--seed", arguments->seed, "Another split than the protocol's own");
+                       "hashes of the vectors and labels.");
+  verb.text("protocol", arguments->protocol, "Protocol file").required();
+  verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
+  verb.text("--out", arguments->out, "Folder to write the split to");
+  const Option seed = verb.number("--seed", arguments->seed, "Seed of the split (default: the protocol's)");
+  add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { split_verb(*arguments); });
+  verb.runs([arguments, seed] { split_verb(*arguments, seed); });
 }
 
 }  // namespace bdnn::cli

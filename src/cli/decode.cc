@@ -18,7 +18,7 @@ struct Arguments {
 
 void decode_verb(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.data.empty()) {
-    misuse("give --out for the rebuilt vectors, --data to measure how good they are, or both");
+    misuse("give --out to write the rebuilt vectors, --data to measure their error, or both");
   }
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
@@ -45,13 +45,13 @@ void decode_verb(const Arguments& arguments) {
 
 void add_decode(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "decode", "Rebuild vectors from codes, and say how far they are from the originals",
+  Verb verb = add_verb(program, "decode", "Rebuild vectors from codes and measure the reconstruction error",
                        "  bdnn decode --model m.bdnn --codes x.codes --out rebuilt.fvecs\n"
                        "  bdnn decode --model m.bdnn --codes x.codes --data x.fvecs --json");
-  verb.text("--model", arguments->model, "The model that made the codes").required();
-  verb.text("--codes", arguments->codes, "Codes that 'bdnn encode' wrote").required();
-  verb.text("--out", arguments->out, "Rebuilt vectors: a name with the ending of a known format");
-  verb.text("--data", arguments->data, "The original vectors, to measure the error");
+  verb.text("--model", arguments->model, "Model that encoded the codes").required();
+  verb.text("--codes", arguments->codes, "Codes from 'bdnn encode'").required();
+  verb.text("--out", arguments->out, "Output file for the rebuilt vectors; the extension selects the format");
+  verb.text("--data", arguments->data, "Original vectors, to measure the error");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments] { decode_verb(*arguments); });

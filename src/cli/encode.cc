@@ -39,19 +39,22 @@ void encode_verb(const Arguments& arguments) {
 
 void add_encode(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "encode", "Turn vectors into codes, in memory that does not grow with the file",
+  Verb verb = add_verb(program, "encode", "Encode vectors as binary codes, in constant memory",
                        "  bdnn encode --model m.bdnn --data x.npy --out x.codes\n"
                        "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)\n"
                        "  bdnn encode --model m.bdnn --data base.fvecs --out base.codes --codes refined\n\n"
-                       "Refined codes are those that the decoder rebuilds the vectors from best, for\n"
-                       "'search --rank reconstruction'; by Hamming distance the hash function's own find more.");
-  verb.text("--model", arguments->model, "A model that 'bdnn train' wrote").required();
-  verb.text("--data", arguments->data, "Vectors: a file of any known format").required();
-  verb.text("--out", arguments->out, "Codes: a name that ends in .codes, .npy or .bvecs").required();
-  add_codes_options(verb, arguments->options);
+                       "Refined codes minimise the reconstruction error and are for 'search --rank reconstruction';\n"
+                       "for Hamming distance, the codes of the hash function are better.");
+  verb.text("--model", arguments->model, "Model from 'bdnn train'").required();
+  verb.text("--data", arguments->data, "Vectors to encode, in any supported format").required();
+  verb.text("--out", arguments->out, "Output file: .codes, .npy or .bvecs").required();
+  const CodesOptions codes = add_codes_options(verb, arguments->options);
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { encode_verb(*arguments); });
+  verb.runs([arguments, codes] {
+    codes.check(arguments->options);
+    encode_verb(*arguments);
+  });
 }
 
 }  // namespace bdnn::cli

@@ -1,17 +1,12 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
-#include "evaluate/protocol.h"
 
 namespace bdnn::cli {
 namespace {
-
-constexpr const char* kTies[] = {"expected", "order", "best", "worst"};
 
 struct Arguments {
   // What is searched, and what for.
@@ -49,9 +44,7 @@ struct Arguments {
 };
 
 MetricsOptions metrics_options(const Arguments& arguments, MetricsOptions options) {
-  for (std::size_t i = 0; i < std::size(kTies); ++i) {
-    if (arguments.ties == kTies[i]) options.ties = static_cast<Ties>(i);
-  }
+  if (!arguments.ties.empty()) options.ties = ties_by_name(arguments.ties);
   if (arguments.cutoff > 0) options.cutoff = arguments.cutoff;
   if (!arguments.radii.empty()) options.radii = arguments.radii;
   if (!arguments.at.empty()) options.at = arguments.at;
@@ -60,36 +53,11 @@ MetricsOptions metrics_options(const Arguments& arguments, MetricsOptions option
   return options;
 }
 
-using Values = std::vector<std::pair<std::string, double>>;
-
-// Names and values of all that was measured, as fractions.
-Values values_of(const MetricsResult& result) {
-  Values values = {{"mAP", result.mean_average_precision}, {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
-  const auto add = [&](std::string name, double value) {
-    for (const auto& known : values) {
-      if (known.first == name) return;  // a radius or rank that was asked for twice
-    }
-    values.emplace_back(std::move(name), value);
-  };
-  for (const auto& at : result.radii) {
-    add(fmt::format("precision@r{}", at.radius), at.precision);
-    add(fmt::format("recall@r{}", at.radius), at.recall);
-    add(fmt::format("empty@r{}", at.radius), at.empty);
-    add(fmt::format("looked_at@r{}", at.radius), at.looked_at);
-  }
-  for (const auto& at : result.ranks) {
-    add(fmt::format("precision@{}", at.k), at.precision);
-    add(fmt::format("recall@{}", at.k), at.recall);
-    if (at.nearest) add(fmt::format("nearest@{}", at.k), *at.nearest);
-  }
-  return values;
-}
-
-void add(Json& json, const Values& values) {
+void add(Json& json, const NamedValues& values) {
   for (const auto& [name, value] : values) json.add(name, value);
 }
 
-Json json_of(const Values& values) {
+Json json_of(const NamedValues& values) {
   Json json = Json::object();
   add(json, values);
   return json;
@@ -97,7 +65,7 @@ Json json_of(const Values& values) {
 
 // What the numbers mean; it stands in every output.
 void add_definitions(Json& json, const MetricsResult& result) {
-  json.add("ties", kTies[static_cast<std::size_t>(result.ties)]);
+  json.add("ties", name_of(result.ties));
   json.add("cutoff", result.cutoff);
   json.add("divided_by", "all relevant");
   json.add("database", result.database);
@@ -109,8 +77,7 @@ void add_definitions(Json& json, const MetricsResult& result) {
 std::string definitions_text(const MetricsResult& result) {
   return fmt::format(
       "{} queries in {} codes of {} bits; ties: {}; average precision over {}, divided by all relevant{}",
-      with_commas(result.queries), with_commas(result.database), result.bits,
-      kTies[static_cast<std::size_t>(result.ties)],
+      with_commas(result.queries), with_commas(result.database), result.bits, name_of(result.ties),
       result.cutoff > 0 ? "the first " + with_commas(result.cutoff) + " returned" : "the whole ranking",
       result.queries_without_relevant > 0 ? fmt::format("; nothing is relevant to {} queries, which count as 0",
                                                         with_commas(result.queries_without_relevant))
@@ -128,10 +95,6 @@ void write_curve(const MetricsResult& result, const std::string& path) {
     file.write(fmt::format("{},{},{},{},{}\n", at.radius, at.precision, at.recall, at.empty, at.looked_at));
   }
   file.commit();
-}
-
-Metric metric_of(const Arguments& arguments) {
-  return arguments.metric == "cosine" ? Metric::cosine : Metric::euclidean;
 }
 
 void evaluate_files(const Arguments& arguments) {
@@ -170,8 +133,8 @@ void evaluate_files(const Arguments& arguments) {
       truth = load_ground_truth(arguments.ground_truth, database.size(), query_count, arguments.neighbours);
     } else {
       truth = cached_neighbours(load_vectors(arguments.database), load_vectors(arguments.queries),
-                                {arguments.neighbours, metric_of(arguments), self, arguments.threads}, arguments.cache,
-                                *progress);
+                                {arguments.neighbours, metric_by_name(arguments.metric), self, arguments.threads},
+                                arguments.cache, *progress);
     }
     relevance = Relevance::neighbours(truth.ids, truth.k);
   }
@@ -181,7 +144,7 @@ void evaluate_files(const Arguments& arguments) {
                           ? evaluate_codes(database, queries, relevance, options, *progress)
                           : evaluate_scores(*model, arguments.rank, database, vectors, relevance, options, *progress);
   if (!arguments.curve.empty()) write_curve(result, arguments.curve);
-  const Values values = values_of(result);
+  const NamedValues values = values_of(result);
   if (arguments.json) {
     Json out = json_of(values);
     add_definitions(out, result);
@@ -192,50 +155,9 @@ void evaluate_files(const Arguments& arguments) {
   for (const auto& [name, value] : values) fmt::print("{:<16} {:>10}\n", name, cell(name, value));
 }
 
-struct Run {
-  std::size_t bits;
-  std::uint64_t seed;
-  MetricsResult result;
-};
-
-// Over the seeds of one length.
-struct Summary {
-  std::size_t bits = 0;
-  std::size_t runs = 0;
-  Values mean;
-  Values spread;  // largest less smallest
-};
-
-std::vector<Summary> summaries_of(const std::vector<Run>& runs) {
-  std::vector<Summary> summaries;
-  for (std::size_t first = 0; first < runs.size();) {
-    std::size_t last = first;
-    while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
-    std::vector<Values> values;
-    for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
-    Summary summary{runs[first].bits, last - first, {}, {}};
-    for (std::size_t v = 0; v < values.front().size(); ++v) {
-      const auto& [name, start] = values.front()[v];
-      double sum = 0;
-      double least = start;
-      double most = start;
-      for (const auto& run : values) {
-        sum += run[v].second;
-        least = std::min(least, run[v].second);
-        most = std::max(most, run[v].second);
-      }
-      summary.mean.emplace_back(name, sum / static_cast<double>(values.size()));
-      summary.spread.emplace_back(name, most - least);
-    }
-    summaries.push_back(std::move(summary));
-    first = last;
-  }
-  return summaries;
-}
-
 void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
-                std::uint64_t split_seed, const std::vector<Run>& runs) {
-  const std::vector<Summary> summaries = summaries_of(runs);
+                std::uint64_t split_seed, const std::vector<ExperimentRun>& runs) {
+  const std::vector<ExperimentSummary> summaries = summarize(runs);
   if (arguments.json) {
     Json list = Json::array();
     for (const auto& run : runs) {
@@ -286,51 +208,27 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
 void evaluate_protocol(const Arguments& arguments) {
   const Protocol protocol = load_protocol(arguments.protocol);
   const std::uint64_t split_seed = arguments.split_seed > 0 ? arguments.split_seed : protocol.split.seed;
+  if (arguments.split_seed > 0 && !protocol.splits()) {
+    misuse("--split-seed does not apply to a protocol that splits nothing");
+  }
   const auto progress = make_progress();
-  const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed);
+  const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed, arguments.threads);
   const Overlap overlap = find_overlap(dataset);
-  GroundTruth truth;
-  Relevance relevance = Relevance::neighbours({}, 0);
-  if (protocol.labels_are_relevant) {
-    relevance = Relevance::labels(dataset.database_labels, dataset.query_labels);
-  } else {
-    GroundTruthOptions options = protocol.neighbours;
-    options.self = dataset.self;
-    options.threads = arguments.threads;
-    truth = cached_neighbours(dataset.database, dataset.queries, options, arguments.cache, *progress);
-    relevance = Relevance::neighbours(truth.ids, truth.k);
-  }
-  relevance.self = dataset.self;
-  const MetricsOptions options = metrics_options(arguments, protocol.metrics);
-  std::vector<Run> runs;
-  const auto evaluate_model = [&](const Model& model, std::uint64_t seed) {
-    const Codes database = encode_named(model, dataset.database, "the protocol's database", arguments.encoding);
-    if (arguments.rank != RankBy::hamming) {
-      runs.push_back(
-          {model.bits(), seed,
-           evaluate_scores(model, arguments.rank, database, dataset.queries, relevance, options, *progress)});
-      return;
-    }
-    const Codes queries =
-        encode_named(model, dataset.queries, "the protocol's queries", {.threads = arguments.threads});
-    runs.push_back({model.bits(), seed, evaluate_codes(database, queries, relevance, options, *progress)});
-  };
-  if (!arguments.model.empty()) {
-    const Model model = load_model(arguments.model);
-    evaluate_model(model, model.record.seed);
-  } else {
-    for (const std::size_t bits : arguments.bits) {
-      for (const std::uint64_t seed : arguments.seeds) {
-        TrainOptions train_options{
-            .method = arguments.method, .bits = bits, .seed = seed, .threads = arguments.threads};
-        train_options.profile = arguments.profile;
-        train_options.set = parse_assignments(arguments.set);
-        train_options.labels = dataset.train_labels;
-        train_options.data_name = protocol.name;
-        evaluate_model(train(dataset.train, train_options, *progress), seed);
-      }
-    }
-  }
+  ExperimentOptions options;
+  options.train.method = arguments.method;
+  options.train.profile = arguments.profile;
+  options.train.set = parse_assignments(arguments.set);
+  options.bits = arguments.bits;
+  options.seeds = arguments.seeds;
+  options.encoding = arguments.encoding;
+  options.rank = arguments.rank;
+  options.metrics = metrics_options(arguments, protocol.metrics);
+  options.cache = arguments.cache;
+  options.threads = arguments.threads;
+  const std::vector<ExperimentRun> runs =
+      arguments.model.empty() ? run_experiment(protocol, dataset, options, *progress)
+                              : std::vector<ExperimentRun>{
+                                    run_experiment(protocol, dataset, load_model(arguments.model), options, *progress)};
   if (!arguments.curve.empty()) write_curve(runs.back().result, arguments.curve);
   print_runs(arguments, protocol, dataset, overlap, split_seed, runs);
 }
@@ -340,51 +238,86 @@ void evaluate_protocol(const Arguments& arguments) {
 void add_evaluate(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
   Verb verb = add_verb(
-      program, "evaluate", "Measure how well codes find what is relevant",
+      program, "evaluate", "Measure retrieval quality: average precision, precision and recall",
       "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"
       "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
       "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
       "--seeds 1,2,3\n\n"
       "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
-  verb.text("--model", arguments->model, "Encodes what is not codes yet");
-  verb.text("--database", arguments->database, "What is searched: codes, or vectors to be encoded");
-  verb.text("--queries", arguments->queries, "What is searched for: codes, or vectors to be encoded");
-  verb.number("--neighbours", arguments->neighbours, "Relevant are so many true nearest neighbours");
-  verb.text("--ground-truth", arguments->ground_truth, "Relevant are these ids: .ivecs, .npy or FILE.hdf5:neighbors");
-  verb.text("--database-labels", arguments->database_labels, "Relevant is what has the query's label");
-  verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
-  verb.text("--metric", arguments->metric, "Of the true neighbours").one_of({"euclidean", "cosine"}).shows_default();
-  verb.flag("--leave-one-out", arguments->leave_one_out, "Queries are the database; a query is not its own answer");
+  verb.text("--model", arguments->model, "Model that encodes the vectors");
+  const Option database = verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
+  const Option queries = verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode");
+  const Option neighbours = verb.number("--neighbours", arguments->neighbours,
+                                        "The true nearest neighbours are relevant, this many per query");
+  const Option ground_truth = verb.text("--ground-truth", arguments->ground_truth,
+                                        "The ids in this file are relevant: .ivecs, .npy or FILE.hdf5:neighbors");
+  const Option database_labels = verb.text("--database-labels", arguments->database_labels,
+                                           "Labels of the database; vectors with the query's label are relevant");
+  const Option query_labels = verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
+  const Option metric = verb.text("--metric", arguments->metric, "Distance of the true neighbours")
+                            .one_of(names_of(kMetrics))
+                            .shows_default();
+  const Option leave_one_out = verb.flag("--leave-one-out", arguments->leave_one_out,
+                                         "The queries are the database; leave each query out of its own results");
   const Option protocol =
-      verb.text("--protocol", arguments->protocol, "A protocol file: data, split, relevance, metrics");
-  verb.text("--folder", arguments->folder, "Where the protocol's files are").shows_default();
-  verb.text("--method", arguments->method, "With a protocol and no model: what to train").shows_default();
-  verb.numbers("--bits", arguments->bits, "With --method: lengths of codes").separated_by(',').shows_default();
-  verb.numbers("--seeds", arguments->seeds, "With --method: seeds; mean and spread are shown")
-      .separated_by(',')
-      .shows_default();
-  verb.text("--profile", arguments->profile, "With --method: settings to start from").shows_default();
-  verb.texts("--set", arguments->set, "With --method: an option of the method, as name=value").one_at_a_time();
-  verb.number("--split-seed", arguments->split_seed, "Another split than the protocol's own");
+      verb.text("--protocol", arguments->protocol, "Protocol file: data, split, relevance and metrics");
+  const Option folder =
+      verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
+  const Option method = verb.text("--method", arguments->method, "With --protocol: method to train").shows_default();
+  const Option bits = verb.numbers("--bits", arguments->bits, "With --protocol: code lengths, separated by commas")
+                          .separated_by(',')
+                          .shows_default();
+  const Option seeds =
+      verb.numbers("--seeds", arguments->seeds, "With --protocol: training seeds; prints mean and spread")
+          .separated_by(',')
+          .shows_default();
+  const Option profile =
+      verb.text("--profile", arguments->profile, "With --protocol: profile of the method").shows_default();
+  const Option set =
+      verb.texts("--set", arguments->set, "With --protocol: an option of the method, as name=value; may be repeated")
+          .one_at_a_time();
+  const Option split_seed =
+      verb.number("--split-seed", arguments->split_seed, "Seed of the split (default: the protocol's)");
   add_rank_option(verb, arguments->rank);
-  add_codes_options(verb, arguments->encoding);
+  const CodesOptions codes = add_codes_options(verb, arguments->encoding);
   verb.text("--ties", arguments->ties,
-            "How equal distances are ordered: expected (over all orders; the default), "
+            "Order of codes at equal distance: expected (mean over all orders; default), "
             "order (of the database), best or worst")
-      .one_of({"expected", "order", "best", "worst"});
-  verb.number("--cutoff", arguments->cutoff, "Average precision over the first so many returned");
+      .one_of(names_of(kAllTies));
+  verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)");
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
       .separated_by(',');
-  verb.numbers("--at", arguments->at, "Precision and recall of the first so many").separated_by(',');
-  verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
-  verb.text("--cache", arguments->cache, "A folder that keeps true neighbours for the next time");
+  verb.numbers("--at", arguments->at, "Precision and recall of this many first results").separated_by(',');
+  const Option curve =
+      verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
+  const Option cache = verb.text("--cache", arguments->cache, "Folder to cache true neighbours in");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments, protocol] {
+  const std::vector<Option> of_files = {database,        queries,      neighbours, ground_truth,
+                                        database_labels, query_labels, metric,     leave_one_out};
+  const std::vector<Option> of_protocol = {folder, split_seed};
+  const std::vector<Option> of_training = {method, bits, seeds, profile, set};
+  verb.runs([=] {
     arguments->encoding.threads = arguments->threads;
+    codes.check(arguments->encoding);
+    if (protocol.given()) {
+      refuse(of_files, "with --protocol, which says what is searched and what is relevant");
+      if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
+      if (arguments->bits.size() * arguments->seeds.size() > 1)
+        refuse({curve}, "to several runs; give one of --bits and --seeds");
+    } else {
+      refuse(of_protocol, "without --protocol");
+      refuse(of_training, "without --protocol, whose data is trained on");
+      if (arguments->neighbours == 0 || !arguments->ground_truth.empty()) {
+        refuse({metric, cache}, "unless --neighbours are to be found");
+      }
+      if (database_labels.given() != query_labels.given()) {
+        misuse("give --database-labels and --query-labels together");
+      }
+    }
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
-      misuse("--radius and --curve are of Hamming distance, and --rank says {}", name_of(arguments->rank));
+      misuse("--radius and --curve need Hamming distance, not --rank {}", name_of(arguments->rank));
     }
     if (protocol.given()) return evaluate_protocol(*arguments);
     evaluate_files(*arguments);

@@ -17,6 +17,7 @@ struct Arguments {
   std::string model;
   std::string tables = "automatic";
   EncodeOptions encoding;
+  std::vector<CodesOptions> codes_options;  // of build and of add
   KeyArguments keys;
   std::vector<std::uint64_t> some_ids;
   std::vector<std::string> some_names;
@@ -35,6 +36,7 @@ IndexOptions options_of(const Arguments& arguments) {
 }
 
 Codes codes_of(const Arguments& arguments) {
+  for (const auto& options : arguments.codes_options) options.check(arguments.encoding);
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
   EncodeOptions encoding = arguments.encoding;
@@ -74,20 +76,20 @@ void report(const Arguments& arguments, const std::string& done, double seconds)
 }
 
 void add_index_option(Verb verb, Arguments& arguments) {
-  verb.text("--index", arguments.index, "The index file").required();
+  verb.text("--index", arguments.index, "Index file").required();
   add_json_option(verb, arguments.json);
 }
 
 void add_source_options(Verb verb, Arguments& arguments) {
-  verb.text("--data", arguments.data, "Codes, or vectors to be encoded").required();
-  verb.text("--model", arguments.model, "Encodes what is not codes yet");
-  add_codes_options(verb, arguments.encoding);
+  verb.text("--data", arguments.data, "Codes, or vectors to encode").required();
+  verb.text("--model", arguments.model, "Model that encodes the vectors");
+  arguments.codes_options.push_back(add_codes_options(verb, arguments.encoding));
   add_key_options(verb, arguments.keys, "these codes");
 }
 
 void add_build_options(Verb verb, Arguments& arguments) {
   verb.text("--tables", arguments.tables,
-            "Tables that lead to near codes: automatic (where they are expected to pay), always or never")
+            "Build hash tables: automatic (if they are expected to speed up searches), always or never")
       .one_of({"automatic", "always", "never"})
       .shows_default();
   add_threads_option(verb, arguments.threads);
@@ -106,7 +108,7 @@ void remove_verb(const Arguments& arguments) {
 
 void add_index(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb index = add_verb(program, "index", "Keep codes in a file that is searched at once, added to and removed from",
+  Verb index = add_verb(program, "index", "Build and change an index: a file of codes that opens instantly",
                         "  bdnn index build --index db.index --data base.codes\n"
                         "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
                         "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
@@ -114,7 +116,7 @@ void add_index(Verb program) {
                         "  bdnn index compact --index db.index\n"
                         "  bdnn index info --index db.index --verify\n"
                         "  bdnn search --index db.index --queries q.codes -k 10\n\n"
-                        "Changes are durable when the command returns, and all or nothing whatever ends it.");
+                        "Changes are atomic, and durable when the command returns.");
   index.requires_verb();
   const auto verb = [&](const std::string& name, const std::string& summary, const std::string& done, auto work) {
     Verb sub = index.add_verb(name, summary);
@@ -126,26 +128,26 @@ void add_index(Verb program) {
     });
     return sub;
   };
-  Verb build = verb("build", "Make an index of codes", "built: ", [](const Arguments& a) {
+  Verb build = verb("build", "Build an index of codes", "built: ", [](const Arguments& a) {
     build_index(a.index, codes_of(a), keys_from(a.keys), options_of(a));
   });
   add_source_options(build, *arguments);
   add_build_options(build, *arguments);
-  Verb add = verb("add", "Add codes; without keys, ids count on from the last one", "now ",
+  Verb add = verb("add", "Add codes; without --ids or --names, ids continue from the last one", "now ",
                   [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
   add_source_options(add, *arguments);
   add_build_options(add, *arguments);
   Verb remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);
-  add_key_options(remove, arguments->keys, "what to remove");
-  remove.numbers("--id", arguments->some_ids, "An id to remove; may be given again");
-  remove.texts("--name", arguments->some_names, "A name to remove; may be given again");
-  Verb compact = verb("compact", "Give back the room of what was removed, and make one segment of all", "now ",
+  add_key_options(remove, arguments->keys, "the codes to remove");
+  remove.numbers("--id", arguments->some_ids, "Id to remove; may be repeated");
+  remove.texts("--name", arguments->some_names, "Name to remove; may be repeated");
+  Verb compact = verb("compact", "Reclaim the space of removed codes and merge all segments", "now ",
                       [](const Arguments& a) { compact_index(a.index, options_of(a)); });
   add_build_options(compact, *arguments);
-  Verb info = verb("info", "What an index holds", "", [](const Arguments& a) {
+  Verb info = verb("info", "Show what an index holds", "", [](const Arguments& a) {
     if (a.verify) verify_index(a.index);
   });
-  info.flag("--verify", arguments->verify, "Read it whole and compare all checksums");
+  info.flag("--verify", arguments->verify, "Read the whole file and verify all checksums");
 }
 
 }  // namespace bdnn::cli

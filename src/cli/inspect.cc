@@ -9,7 +9,6 @@
 #include "codes/origin.h"
 #include "data/format.h"
 #include "data/summary.h"
-#include "evaluate/diagnostics.h"
 #include "model/model_file.h"
 
 namespace bdnn::cli {
@@ -148,9 +147,12 @@ Facts inspect_vectors(const std::string& path) {
   return facts;
 }
 
-void inspect_verb(const Arguments& arguments) {
+void inspect_verb(const Arguments& arguments, const Option& model, const Option& data, const Option& brief) {
   const std::string& path = arguments.file;
-  const Facts facts = is_codes_file(path)   ? inspect_codes(arguments)
+  const bool codes = is_codes_file(path);
+  if (!codes) refuse({model, data, brief}, "to a file that holds no codes");
+  if (brief.given()) refuse({model, data}, "with --brief, which measures nothing");
+  const Facts facts = codes                 ? inspect_codes(arguments)
                       : is_model_file(path) ? inspect_model(path)
                                             : inspect_vectors(path);
   facts.print(arguments.json);
@@ -160,23 +162,24 @@ void inspect_verb(const Arguments& arguments) {
 
 void add_inspect(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
-  Verb verb = add_verb(program, "inspect", "Say what a file holds: vectors, codes or a model",
-                       "  bdnn inspect base.fvecs\n"
-                       "  bdnn inspect m.bdnn\n"
-                       "  bdnn inspect glove.hdf5:test --json\n"
-                       "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
-                       "Of codes it shows the balance of each bit (share of ones), the correlation between bits, the "
-                       "entropy,\nduplicates and the distribution of distances; of a model and its data, how far its "
-                       "outputs are from binary.");
-  verb.text("file", arguments->file, "The file; FILE:NAME for one dataset of HDF5 or MATLAB").required();
-  Option model = verb.text("--model", arguments->model, "For codes: the model that made them ...");
-  Option data = verb.text("--data", arguments->data, "... and vectors to measure its outputs on");
+  Verb verb =
+      add_verb(program, "inspect", "Show what a file holds: vectors, codes or a model",
+               "  bdnn inspect base.fvecs\n"
+               "  bdnn inspect m.bdnn\n"
+               "  bdnn inspect glove.hdf5:test --json\n"
+               "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
+               "For codes: the balance of each bit (share of ones), the correlation between bits, the entropy,\n"
+               "duplicates and the distribution of distances; with --model and --data, the quantization error too.");
+  verb.text("file", arguments->file, "Input file; FILE:NAME selects a dataset of an HDF5 or MATLAB file").required();
+  Option model = verb.text("--model", arguments->model,
+                           "For codes: model that encoded them, to measure its quantization error on --data");
+  Option data = verb.text("--data", arguments->data, "For codes: vectors to measure the quantization error on");
   model.needs(data);
   data.needs(model);
-  verb.flag("--brief", arguments->brief, "For codes: the header only");
+  const Option brief = verb.flag("--brief", arguments->brief, "For codes: show the header only");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { inspect_verb(*arguments); });
+  verb.runs([arguments, model, data, brief] { inspect_verb(*arguments, model, data, brief); });
 }
 
 }  // namespace bdnn::cli

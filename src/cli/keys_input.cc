@@ -25,9 +25,8 @@ std::vector<std::string> lines_of(const std::string& path) {
 }  // namespace
 
 void add_key_options(Verb verb, KeyArguments& arguments, const std::string& of_what) {
-  const Option ids = verb.text("--ids", arguments.ids_file, "A file with the ids of " + of_what + ", as integers");
-  verb.text("--names", arguments.names_file, "A text file with the names of " + of_what + ", one per line")
-      .excludes(ids);
+  const Option ids = verb.text("--ids", arguments.ids_file, "File with the ids of " + of_what);
+  verb.text("--names", arguments.names_file, "Text file with the names of " + of_what + ", one per line").excludes(ids);
 }
 
 IndexKeys keys_from(const KeyArguments& arguments) {

@@ -6,6 +6,7 @@
 #include "cli/codes_input.h"
 #include "cli/command.h"
 #include "cli/keys_input.h"
+#include "codes/codes_file.h"
 
 namespace bdnn::cli {
 namespace {
@@ -60,10 +61,43 @@ struct Answer {
   }
 };
 
-Codes first_of(const Codes& queries, std::size_t first) {
-  if (first == 0 || first >= queries.size()) return queries;
-  std::vector<std::uint8_t> bytes(queries.data(), queries.data() + first * queries.bytes_per_code());
-  return {queries.bits(), first, std::move(bytes), queries.origin()};
+// Codes [0, count), of which a copy is small.
+Codes first_of(const Codes& codes, std::size_t count) {
+  if (count >= codes.size()) return codes;
+  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + count * codes.bytes_per_code());
+  return {codes.bits(), count, std::move(bytes), codes.origin()};
+}
+
+// The queries of a search: as codes, as vectors, or both.
+struct Queries {
+  std::size_t in_file = 0;
+  Codes codes;
+  Vectors vectors;
+};
+
+// Loads what is needed, and encodes no more than the queries that are searched for.
+Queries load_queries(const Arguments& arguments, const std::optional<Model>& model, bool need_codes,
+                     bool need_vectors) {
+  const auto first = [&](std::size_t count) {
+    return arguments.first == 0 ? count : std::min<std::size_t>(arguments.first, count);
+  };
+  Queries queries;
+  const bool by_rank = arguments.rank != RankBy::hamming;
+  if (!by_rank && (!model || is_codes_file(arguments.queries))) {
+    queries.codes = codes_from(arguments.queries, model, {.threads = arguments.options.threads});
+    queries.in_file = queries.codes.size();
+    queries.codes = first_of(queries.codes, first(queries.in_file));
+    if (need_vectors) queries.vectors = load_vectors(arguments.queries);
+  } else {
+    queries.vectors =
+        by_rank ? query_vectors_from(arguments.queries, model, arguments.rank) : load_vectors(arguments.queries);
+    queries.in_file = queries.vectors.size();
+  }
+  queries.vectors = queries.vectors.slice(0, first(queries.vectors.size()));
+  if (need_codes && queries.codes.bits() == 0) {
+    queries.codes = encode_named(*model, queries.vectors, arguments.queries, {.threads = arguments.options.threads});
+  }
+  return queries;
 }
 
 // In an index: one from a file, or one made for this search where a filter needs it.
@@ -166,12 +200,6 @@ void print_results(const Answer& answer) {
                   ranked ? fmt::format(", {:.1f} us to rank again", 1e6 * answer.rerank_seconds / queries) : ""));
 }
 
-// Vectors to rank by: of the same queries as were searched for.
-Vectors query_vectors(const Arguments& arguments, std::size_t count) {
-  const Vectors vectors = load_vectors(arguments.queries);
-  return vectors.slice(0, std::min(count, vectors.size()));
-}
-
 // All codes, by their scores.
 void scan_codes(const Arguments& arguments, const Model& model, const Codes& database, const Vectors& queries,
                 Answer& answer) {
@@ -208,7 +236,7 @@ void search_verb(Arguments& arguments) {
       answer.index = Index::build(database, {}, {.tables = tables, .threads = threads});
     }
   } else {
-    if (!arguments.database_labels.empty()) misuse("--database-labels goes with --database; an index has keys");
+    if (!arguments.database_labels.empty()) misuse("--database-labels does not apply to --index");
     answer.index = Index::open(arguments.index);
     answer.size = answer.index->size();
     answer.bits = answer.index->bits();
@@ -218,22 +246,21 @@ void search_verb(Arguments& arguments) {
              answer.index->info().origin.model, fingerprint(*model));
     }
   }
-  const Codes all_queries = codes_from(arguments.queries, model, {.threads = threads});
+  const bool by_codes = arguments.rank != RankBy::hamming;
+  const bool scan_scores = by_codes && !answer.index && arguments.shortlist == 0;
+  const Queries loaded = load_queries(arguments, model, !scan_scores, by_codes || !arguments.rerank.empty());
+  const Codes& queries = loaded.codes;
   answer.database_labels =
       labels_from(arguments.database_labels, database.size(), arguments.database, &answer.label_names);
-  answer.query_labels = labels_from(arguments.query_labels, all_queries.size(), arguments.queries, &answer.label_names);
-  const Codes queries = first_of(all_queries, arguments.first);
-  const bool by_codes = arguments.rank != RankBy::hamming;
-  const Vectors vectors =
-      by_codes ? query_vectors_from(arguments.queries, model, arguments.rank).slice(0, queries.size()) : Vectors();
-  if (by_codes && !answer.index && arguments.shortlist == 0) {
-    scan_codes(arguments, *model, database, vectors, answer);
+  answer.query_labels = labels_from(arguments.query_labels, loaded.in_file, arguments.queries, &answer.label_names);
+  if (scan_scores) {
+    scan_codes(arguments, *model, database, loaded.vectors, answer);
     return print_answer(arguments, answer);
   }
   SearchOptions options = arguments.options;
   if (!arguments.rerank.empty() || by_codes) {
     if (!by_codes && answer.index && answer.index->info().names)
-      misuse("--rerank goes by ids, and the keys of {} are names", arguments.index);
+      misuse("--rerank needs ids, but the keys of {} are names", arguments.index);
     const std::size_t usual = by_codes ? 1000 : 100;
     options.k = std::max(options.k, arguments.shortlist == 0 ? usual : arguments.shortlist);
   }
@@ -244,11 +271,11 @@ void search_verb(Arguments& arguments) {
   }
   std::unique_ptr<Ranking> ranking;
   if (!arguments.rerank.empty()) {
-    ranking = std::make_unique<VectorRanking>(arguments.rerank, query_vectors(arguments, queries.size()));
+    ranking = std::make_unique<VectorRanking>(arguments.rerank, loaded.vectors);
   } else if (by_codes && answer.index) {
-    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, *answer.index, vectors);
+    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, *answer.index, loaded.vectors);
   } else if (by_codes) {
-    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, database, vectors);
+    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, database, loaded.vectors);
   }
   if (ranking) {
     const Stopwatch watch;
@@ -271,41 +298,48 @@ void add_search(Verb program) {
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
       "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
       "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors.");
-  verb.text("--model", arguments->model, "Encodes what is not codes yet");
-  verb.text("--database", arguments->database, "What to search: codes, or vectors to be encoded");
-  verb.text("--index", arguments->index, "What to search: an index ('bdnn index build')");
-  verb.text("--queries", arguments->queries, "What to search for: codes, or vectors to be encoded").required();
-  const Option k = verb.number("-k", arguments->options.k, "The number of neighbours").shows_default();
-  Option radius = verb.number("--radius", arguments->radius, "All codes within this distance, itself included");
+  verb.text("--model", arguments->model, "Model that encodes the vectors");
+  verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
+  verb.text("--index", arguments->index, "Index to search instead of a database ('bdnn index build')");
+  verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode").required();
+  const Option k = verb.number("-k", arguments->options.k, "Number of neighbours").shows_default();
+  Option radius = verb.number("--radius", arguments->radius, "Find all codes within this distance (inclusive)");
   radius.excludes(k);
-  verb.text("--plan", arguments->plan, "How to search: automatic, scan, mih or bucket; answers are the same")
-      .shows_default();
-  verb.flag("--explain", arguments->explain, "Print the plan, what it is expected to cost and what it cost instead");
-  add_key_options(verb, arguments->only, "those that may be found");
+  const Option plan =
+      verb.text("--plan", arguments->plan, "Search plan: automatic, scan, mih or bucket; results do not depend on it")
+          .shows_default();
+  verb.flag("--explain", arguments->explain, "Print the plan with its expected and measured cost instead of results");
+  add_key_options(verb, arguments->only, "the codes to search among");
   add_rank_option(verb, arguments->rank);
-  add_codes_options(verb, arguments->encoding);
-  Option rerank = verb.text("--rerank", arguments->rerank,
-                            "Vectors to rank the nearest codes by: vector i of the file is that of id i");
+  const CodesOptions codes = add_codes_options(verb, arguments->encoding);
+  Option rerank =
+      verb.text("--rerank", arguments->rerank, "Rerank the shortlist by these vectors; vector i belongs to id i");
   verb.number("--shortlist", arguments->shortlist,
-              "How many of the nearest codes are ranked (default: 100 by vectors; by --rank all, of an index 1000)");
+              "Length of the shortlist (default: 100 for --rerank; for --rank, 1000 with an index, else all codes)");
   rerank.excludes(radius);
-  verb.number("--first", arguments->first, "Search only for the first so many queries");
+  verb.number("--first", arguments->first, "Search for this many first queries only");
   verb.text("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb.text("--query-labels", arguments->query_labels, "Labels to print beside the queries");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments, radius] {
+  verb.runs([arguments, radius, plan, codes] {
+    codes.check(arguments->encoding);
+    if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which holds codes already");
     if (radius.given()) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;
     const bool by_codes = arguments->rank != RankBy::hamming;
     if (by_codes && arguments->model.empty()) {
-      misuse("--rank {} needs --model, which codes are read through", name_of(arguments->rank));
+      misuse("--rank {} needs --model", name_of(arguments->rank));
     }
     if (by_codes && (radius.given() || !arguments->rerank.empty())) {
       misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
     }
+    const bool restricted = !arguments->only.ids_file.empty() || !arguments->only.names_file.empty();
+    if (by_codes && arguments->index.empty() && arguments->shortlist == 0 && !restricted) {
+      refuse({plan}, "to --rank without --shortlist, which scans all codes");
+    }
     if (arguments->shortlist > 0 && !by_codes && arguments->rerank.empty()) {
-      misuse("--shortlist is what --rerank or --rank puts in order; give one of them");
+      misuse("--shortlist is for --rerank or --rank; give one of them");
     }
     search_verb(*arguments);
   });

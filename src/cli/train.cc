@@ -94,11 +94,11 @@ void train_verb(Arguments& arguments) {
   if (options.resume && options.checkpoint.empty()) {
     misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
                                              : leaves_checkpoints(options.method)
-                                                 ? "a model that goes to a pipe or a device leaves no checkpoint"
-                                                 : options.method + " leaves no checkpoints");
+                                                 ? "no checkpoint is written beside a pipe or a device"
+                                                 : options.method + " writes no checkpoints");
   }
   if (options.resume && !std::filesystem::exists(options.checkpoint)) {
-    say(fmt::format("{}: is not there; training starts from the beginning\n", printable(options.checkpoint)));
+    say(fmt::format("{}: does not exist; training starts from the beginning\n", printable(options.checkpoint)));
   }
   RoundTable progress(!arguments.json, arguments.log);
   const Stopwatch loading;
@@ -145,22 +145,20 @@ void add_train(Verb program) {
       "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
-  verb.text("--method", arguments->options.method, "How to learn; 'bdnn methods' lists them").shows_default();
-  verb.number("--bits", arguments->options.bits, "The length of the codes, 1 to 4096").shows_default();
-  verb.text("--data", arguments->data, "Vectors to learn from: a file of any known format").required();
-  verb.text("--model", arguments->model, "Where to write the model").required();
+  verb.text("--method", arguments->options.method, "Method; 'bdnn methods' lists them").shows_default();
+  verb.number("--bits", arguments->options.bits, "Code length in bits, 1 to 4096").shows_default();
+  verb.text("--data", arguments->data, "Training vectors, in any supported format").required();
+  verb.text("--model", arguments->model, "Output file for the model").required();
   verb.text("--labels", arguments->labels,
-            "Labels of the vectors, integers or names, for supervised methods; -1: unlabelled");
-  verb.text("--profile", arguments->options.profile, "Settings to start from; 'bdnn methods' lists them")
-      .shows_default();
+            "Labels for supervised methods, one integer or name per vector; -1 is unlabelled");
+  verb.text("--profile", arguments->options.profile, "Profile of settings; 'bdnn methods' lists them").shows_default();
   verb.texts("--set", arguments->set, "An option of the method, as name=value; may be repeated").one_at_a_time();
-  verb.number("--seed", arguments->options.seed, "The same seed gives the same model, bit for bit").shows_default();
-  verb.text("--log", arguments->log, "Write each round of the training to this file, as lines of JSON");
-  verb.flag("--resume", arguments->options.resume,
-            "Go on from the checkpoint of an interrupted training (MODEL.checkpoint), if there is one");
-  verb.flag("--no-checkpoint", arguments->no_checkpoint, "Leave no checkpoints while training");
+  verb.number("--seed", arguments->options.seed, "Random seed; equal seeds give equal models").shows_default();
+  verb.text("--log", arguments->log, "Log each training round to this file, as lines of JSON");
+  verb.flag("--resume", arguments->options.resume, "Resume from MODEL.checkpoint if it exists");
+  verb.flag("--no-checkpoint", arguments->no_checkpoint, "Write no checkpoints");
   verb.flag("!--no-decoder", arguments->options.decoder,
-            "Leave out the decoder, which rebuilds vectors from codes ('bdnn decode', '--rank reconstruction')");
+            "Train no decoder ('bdnn decode' and '--rank reconstruction' need one)");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments] { train_verb(*arguments); });

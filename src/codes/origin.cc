@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 namespace bdnn {
 
 nlohmann::json to_json(const CodesOrigin& origin) {

@@ -1,7 +1,7 @@
 // Where codes come from, as files keep it and as people read it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "bdnn/codes.h"

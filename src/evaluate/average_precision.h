@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 namespace bdnn {
 

@@ -15,7 +15,7 @@
 #include "base/blocks.h"
 #include "base/threads.h"
 #include "bdnn/vectors.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 namespace bdnn {
 

@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "bdnn/encode.h"
+#include "bdnn/protocol.h"
 #include "bdnn/version.h"
 #include "data/format.h"
-#include "evaluate/protocol.h"
 #include "learn/affine.h"
 
 namespace bdnn {
@@ -163,20 +163,20 @@ Dataset load_parts(const Protocol& protocol, const std::string& folder, std::uin
 
 }  // namespace
 
-Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed) {
+Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed, int thread_count) {
   Dataset dataset = load_parts(protocol, folder, split_seed);
   if (protocol.pca == 0) return dataset;
-  Threads threads;
+  Threads threads(thread_count);
   Progress silent;
   const auto pca = principal_directions(dataset.train, protocol.pca, threads, silent);
   const Model projection{affine_network(pca.directions, pca.mean), {}, {}};
   const bool database_is_train = dataset.database.data() == dataset.train.data();
   const bool database_is_queries = dataset.database.data() == dataset.queries.data();
-  dataset.train = outputs(projection, dataset.train);
-  dataset.queries = outputs(projection, dataset.queries);
+  dataset.train = outputs(projection, dataset.train, thread_count);
+  dataset.queries = outputs(projection, dataset.queries, thread_count);
   dataset.database = database_is_train     ? dataset.train
                      : database_is_queries ? dataset.queries
-                                           : outputs(projection, dataset.database);
+                                           : outputs(projection, dataset.database, thread_count);
   return dataset;
 }
 

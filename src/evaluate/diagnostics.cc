@@ -1,4 +1,4 @@
-#include "evaluate/diagnostics.h"
+#include "bdnn/diagnostics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Runs under ThreadSanitizer: blocks of codes are counted on several threads.
-#include "evaluate/diagnostics.h"
+#include "bdnn/diagnostics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

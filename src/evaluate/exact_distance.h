@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bdnn/vectors.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 #include "evaluate/select_kernel.h"
 
 namespace bdnn {

@@ -1,4 +1,4 @@
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 #include <algorithm>
 #include <cmath>
@@ -285,6 +285,15 @@ class BlockSearch {
 };
 
 }  // namespace
+
+std::string_view name_of(Metric metric) { return metric == Metric::cosine ? "cosine" : "euclidean"; }
+
+Metric metric_by_name(const std::string& name) {
+  for (const Metric metric : kMetrics) {
+    if (name == name_of(metric)) return metric;
+  }
+  misuse("there is no metric '{}'; there are euclidean and cosine", name);
+}
 
 GroundTruth exact_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                              Progress& progress) {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "data/element.h"
 #include "data/format.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 namespace bdnn {
 namespace {

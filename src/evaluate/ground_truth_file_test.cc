@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/random.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
 

@@ -1,5 +1,5 @@
 // Runs under ThreadSanitizer: blocks of queries are searched on several threads.
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

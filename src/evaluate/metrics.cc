@@ -1,4 +1,4 @@
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 #include <algorithm>
 #include <limits>
@@ -216,6 +216,43 @@ MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::si
 }
 
 }  // namespace
+
+std::string_view name_of(Ties ties) {
+  switch (ties) {
+    case Ties::expected: return "expected";
+    case Ties::order: return "order";
+    case Ties::best: return "best";
+    default: return "worst";
+  }
+}
+
+Ties ties_by_name(const std::string& name) {
+  for (const Ties ties : kAllTies) {
+    if (name == name_of(ties)) return ties;
+  }
+  misuse("there is no rule for ties '{}'; there are expected, order, best and worst", name);
+}
+
+NamedValues values_of(const MetricsResult& result) {
+  NamedValues values = {{"mAP", result.mean_average_precision},
+                        {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
+  const auto add_once = [&](std::string name, double value) {  // a radius or rank may be asked for twice
+    const auto same = [&](const auto& known) { return known.first == name; };
+    if (std::none_of(values.begin(), values.end(), same)) values.emplace_back(std::move(name), value);
+  };
+  for (const auto& at : result.radii) {
+    add_once(fmt::format("precision@r{}", at.radius), at.precision);
+    add_once(fmt::format("recall@r{}", at.radius), at.recall);
+    add_once(fmt::format("empty@r{}", at.radius), at.empty);
+    add_once(fmt::format("looked_at@r{}", at.radius), at.looked_at);
+  }
+  for (const auto& at : result.ranks) {
+    add_once(fmt::format("precision@{}", at.k), at.precision);
+    add_once(fmt::format("recall@{}", at.k), at.recall);
+    if (at.nearest) add_once(fmt::format("nearest@{}", at.k), *at.nearest);
+  }
+  return values;
+}
 
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
                              const MetricsOptions& options, Progress& progress) {

@@ -1,5 +1,5 @@
 // Runs under ThreadSanitizer: queries are evaluated on several threads.
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

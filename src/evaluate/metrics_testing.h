@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 namespace bdnn {
 

@@ -1,9 +1,8 @@
-#include "evaluate/protocol.h"
+#include "bdnn/protocol.h"
 
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 
 #include "base/error.h"
@@ -68,7 +67,7 @@ class Section {
   }
 
   // One of a few words; its position in the list.
-  std::optional<std::size_t> choice(const char* key, std::initializer_list<std::string_view> words) {
+  std::optional<std::size_t> choice(const char* key, const std::vector<std::string_view>& words) {
     const auto value = get<std::string>(key, "a word");
     if (!value) return std::nullopt;
     std::string list;
@@ -78,6 +77,15 @@ class Section {
       list += (i++ == 0 ? "" : ", ") + std::string(word);
     }
     wrong(*table_->get(key), key, list.c_str());
+  }
+
+  // One of a few values, by its name.
+  template <class Value, std::size_t count>
+  std::optional<Value> choice_of(const char* key, const Value (&values)[count]) {
+    std::vector<std::string_view> names;
+    for (const Value value : values) names.push_back(name_of(value));
+    const auto at = choice(key, names);
+    return at ? std::optional(values[*at]) : std::nullopt;
   }
 
   void refuse_unknown() const {
@@ -169,12 +177,11 @@ Protocol load_protocol(const std::string& path) {
   if (!kind) failure("{}: [relevance] must say its kind: neighbours or labels", path);
   protocol.labels_are_relevant = *kind == 1;
   protocol.neighbours.k = relevance.count("neighbours", 50);
-  protocol.neighbours.metric =
-      relevance.choice("metric", {"euclidean", "cosine"}).value_or(0) == 1 ? Metric::cosine : Metric::euclidean;
+  protocol.neighbours.metric = relevance.choice_of("metric", kMetrics).value_or(Metric::euclidean);
   relevance.refuse_unknown();
 
   Section metrics(root["metrics"].as_table(), "metrics", path);
-  protocol.metrics.ties = static_cast<Ties>(metrics.choice("ties", {"expected", "order", "best", "worst"}).value_or(0));
+  protocol.metrics.ties = metrics.choice_of("ties", kAllTies).value_or(Ties::expected);
   protocol.metrics.cutoff = metrics.count("cutoff", 0);
   protocol.metrics.radii = metrics.counts("radii", {2});
   protocol.metrics.at = metrics.counts("at", {});

@@ -1,4 +1,4 @@
-#include "evaluate/protocol.h"
+#include "bdnn/protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/blocks.h"
 #include "evaluate/average_precision.h"
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 namespace bdnn {
 

@@ -9,7 +9,7 @@
 #include "bdnn/vectors.h"
 #include "coding/code_scores.h"
 #include "evaluate/average_precision.h"
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 
 namespace bdnn {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 #include "expect_error.h"
 
 namespace bdnn {

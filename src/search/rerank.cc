@@ -97,14 +97,12 @@ Reranker& Reranker::operator=(Reranker&&) noexcept = default;
 
 void Reranker::rank(const Results& shortlists, const Ranking& ranking, std::size_t k, RankedResults& results) {
   if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
-  std::size_t total = 0;
   std::size_t longest = 0;
-  results.ends_.resize(shortlists.size());
+  results.clear();
   for (std::size_t q = 0; q < shortlists.size(); ++q) {
-    results.ends_[q] = total += std::min(k, shortlists[q].size());
+    results.append_blank(std::min(k, shortlists[q].size()));
     longest = std::max(longest, shortlists[q].size());
   }
-  results.ranked_.resize(total);
   // Whichever worker gets the longest.
   for (auto& [scores, ranked] : state_->buffers) {
     scores.reserve(longest);
@@ -123,7 +121,7 @@ void Reranker::rank(const Results& shortlists, const Ranking& ranking, std::size
     std::partial_sort(
         ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(keep), ranked.end(),
         [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score < b.score : a.id < b.id; });
-    std::copy_n(ranked.begin(), keep, results.ranked_.begin() + static_cast<std::ptrdiff_t>(results.ends_[q] - keep));
+    std::copy_n(ranked.begin(), keep, results.list(q).begin());
   };
   state_->threads.for_each(shortlists.size(), std::ref(rank_one));  // by reference, which takes no memory
 }

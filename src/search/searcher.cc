@@ -11,16 +11,6 @@ void check_filter(const Index& index, const Filter* filter) {
 
 }  // namespace
 
-void Results::clear() {
-  neighbours_.clear();
-  ends_.clear();
-}
-
-void Results::append(std::span<const Neighbour> neighbours) {
-  neighbours_.insert(neighbours_.end(), neighbours.begin(), neighbours.end());
-  ends_.push_back(neighbours_.size());
-}
-
 struct Searcher::State {
   explicit State(int threads) : answerer(threads) {}
   Answerer answerer;

@@ -128,6 +128,40 @@ class Evaluation(CommandLine):
         self.fails(2, "--leave-one-out is for queries that are the database itself", *evaluate, "--neighbours", 5, "--leave-one-out")
         self.fails(2, "--ties", *evaluate, "--neighbours", 5, "--ties", "random")
 
+    def test_options_that_do_not_apply_are_refused(self):
+        np.save(self.path("labels.npy"), np.repeat(np.arange(3), 100))
+        labels = self.path("labels.npy")
+        write(self.path("p.toml"), b'name = "p"\n[collection]\nvectors = "x.npy"\nlabels = "labels.npy"\n'
+              b'[split]\nqueries_per_class = 10\n[relevance]\nkind = "labels"\n')
+        write(self.path("whole.toml"), b'name = "w"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n'
+              b'[relevance]\nkind = "neighbours"\n')
+        protocol = ["evaluate", "--folder", self.folder.name, "--protocol"]
+        for option in (["--neighbours", 5], ["--metric", "cosine"], ["--ground-truth", labels], ["--database-labels", labels],
+                       ["--query-labels", labels], ["--database", self.path("x.npy")], ["--queries", self.path("q.npy")],
+                       ["--leave-one-out"]):
+            self.fails(2, f"{option[0]} does not apply with --protocol", *protocol, self.path("p.toml"), *option)
+        training = (["--method", "lsh"], ["--bits", 8], ["--seeds", 2], ["--profile", "paper"], ["--set", "rotations=3"])
+        for option in training:
+            self.fails(2, f"{option[0]} does not apply with --model", *protocol, self.path("p.toml"), "--model", self.path("m.bdnn"), *option)
+        files = ["evaluate", *self.files, "--neighbours", 5]
+        for option in (*training, ["--folder", "."], ["--split-seed", 2]):
+            self.fails(2, f"{option[0]} does not apply without --protocol", *files, *option)
+        given = ["evaluate", *self.files, "--database-labels", labels, "--query-labels", labels]
+        for option in (["--metric", "cosine"], ["--cache", self.path("cache")]):
+            self.fails(2, f"{option[0]} does not apply unless --neighbours", *given, *option)
+        self.fails(2, "give --database-labels and --query-labels together", *files, "--query-labels", labels)
+        self.fails(2, "--curve does not apply to several runs", *protocol, self.path("p.toml"), "--seeds", "1,2", "--curve", self.path("c.csv"))
+        self.fails(2, "--split-seed does not apply", *protocol, self.path("whole.toml"), "--split-seed", 2)
+        self.fails(2, "--seed does not apply", "dataset", self.path("whole.toml"), "--folder", self.folder.name, "--seed", 2)
+        self.fails(2, "--local-search does not apply without --codes refined", *files, "--local-search", 2)
+
+    def test_dataset_takes_threads(self):
+        write(self.path("p.toml"), b'name = "p"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n[features]\npca = 4\n'
+              b'[relevance]\nkind = "neighbours"\n')
+        dataset = ["dataset", self.path("p.toml"), "--folder", self.folder.name, "--json", "--threads"]
+        self.assertEqual(self.ok(*dataset, 1), self.ok(*dataset, 3))
+        self.fails(2, "--threads", *dataset, 0)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

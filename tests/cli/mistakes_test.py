@@ -183,12 +183,12 @@ class Mistakes(CommandLine):
         train = ["train", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
         for option in ("--bits", "--seed"):
             for bad in ("-1", "010", "1.5", "x", "99999999999999999999", ""):
-                self.fails(2, "is no whole number", *train, option, bad)
+                self.fails(2, "is not a whole number", *train, option, bad)
         self.train("x.npy")
         self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("x.codes"))
         search = ["search", "--database", self.path("x.codes"), "--queries", self.path("x.codes")]
         for option in ("--radius", "-k", "--first"):
-            self.fails(2, "is no whole number", *search, option, "-1")
+            self.fails(2, "is not a whole number", *search, option, "-1")
 
     def test_a_place_that_cannot_be_written_is_found_before_training(self):
         self.fails(1, "cannot write: No such file or directory", "train", "--data", self.path("missing.npy"), "--model", self.path("no/m"))
@@ -313,6 +313,24 @@ class Mistakes(CommandLine):
             result = subprocess.run([BDNN, "methods"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot write", result.stderr)
+
+    def test_options_that_do_not_apply_are_refused(self):
+        self.data()
+        self.train("x.npy")
+        model, x, codes = self.path("m.bdnn"), self.path("x.npy"), self.path("x.codes")
+        encode = ["encode", "--model", model, "--data", x, "--out"]
+        self.fails(2, "--local-search does not apply without --codes refined", *encode, codes, "--local-search", 2)
+        self.ok(*encode, codes)
+        for option in (["--brief"], ["--model", model, "--data", x]):
+            for file in (x, model):
+                self.fails(2, "does not apply to a file that holds no codes", "inspect", file, *option)
+        self.fails(2, "--model does not apply with --brief", "inspect", codes, "--brief", "--model", model, "--data", x)
+        index = ["--index", self.path("x.index")]
+        self.fails(2, "--local-search does not apply", "index", "build", *index, "--model", model, "--data", x, "--local-search", 2)
+        self.ok("index", "build", *index, "--data", codes)
+        search = ["search", "--model", model, "--queries", x]
+        self.fails(2, "--codes does not apply to --index", *search, *index, "--codes", "refined")
+        self.fails(2, "--plan does not apply to --rank", *search, "--database", codes, "--rank", "asymmetric", "--plan", "scan")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class BinaryNetworks(CommandLine):
 
     def test_what_leaves_no_checkpoint_does_not_resume_nor_remove_one(self):
         self.clouds()
-        self.fails(2, "itq leaves no checkpoints", "train", "--method", "itq", "--bits", 8, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"), "--resume")
+        self.fails(2, "itq writes no checkpoints", "train", "--method", "itq", "--bits", 8, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"), "--resume")
         self.fails(2, "--no-checkpoint forbids it", *self.arguments("uh-bdnn", "m.bdnn", "--resume", "--no-checkpoint"))
         self.fails(2, "a pipe or a device", *self.arguments("uh-bdnn", "/dev/stdout", "--resume"))
         write(self.path("m.bdnn.checkpoint"), b"somebody's")

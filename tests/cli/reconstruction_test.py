@@ -128,7 +128,7 @@ class Reconstruction(CommandLine):
         model, codes, queries = self.path("m.bdnn"), self.path("x.codes"), self.path("q.npy")
         search = ("search", "--database", codes, "--queries")
         self.fails(2, "needs --model", *search, queries, "--rank", "reconstruction")
-        self.fails(2, "takes queries as they are", *search, codes, "--model", model, "--rank", "asymmetric")
+        self.fails(2, "needs vectors as queries", *search, codes, "--model", model, "--rank", "asymmetric")
         self.fails(2, "there is no ranking", *search, queries, "--model", model, "--rank", "cosine")
         self.fails(2, "neither --radius", *search, queries, "--model", model, "--rank", "asymmetric", "--radius", "2")
         self.fails(2, "give one of them", *search, queries, "--model", model, "--shortlist", "5")

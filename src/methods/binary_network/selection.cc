@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "data/format.h"
-#include "evaluate/ground_truth.h"
+#include "bdnn/ground_truth.h"
 
 namespace bdnn {
 namespace {

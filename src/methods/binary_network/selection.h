@@ -8,7 +8,7 @@
 
 #include "bdnn/progress.h"
 #include "bdnn/vectors.h"
-#include "evaluate/metrics.h"
+#include "bdnn/metrics.h"
 #include "learn/target_codes.h"
 
 namespace bdnn {

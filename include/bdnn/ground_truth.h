@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bdnn/progress.h"
@@ -13,6 +14,9 @@
 namespace bdnn {
 
 enum class Metric { euclidean, cosine };
+inline constexpr Metric kMetrics[] = {Metric::euclidean, Metric::cosine};
+std::string_view name_of(Metric metric);
+Metric metric_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
 // The k nearest database vectors of each query, nearest first; equal distances by ascending id.
 struct GroundTruth {

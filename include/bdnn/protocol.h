@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "bdnn/ground_truth.h"
+#include "bdnn/metrics.h"
 #include "bdnn/vectors.h"
-#include "evaluate/ground_truth.h"
-#include "evaluate/metrics.h"
 
 namespace bdnn {
 
@@ -61,7 +61,7 @@ struct Dataset {
   std::vector<std::int32_t> train_rows;
   std::vector<std::int32_t> query_rows;
 };
-Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed);
+Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed, int threads = 0);
 
 // How many queries also stand in the training set or the database, element for element (the query itself, where it is
 // left out, aside). A test on what was trained on is no test.

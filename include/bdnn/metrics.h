@@ -8,12 +8,17 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/model.h"
 #include "bdnn/progress.h"
-#include "bdnn/scores.h"
+#include "bdnn/rank_by.h"
+#include "bdnn/vectors.h"
 
 namespace bdnn {
 
@@ -24,6 +29,9 @@ enum class Ties {
   best,      // relevant ones first (and the true nearest neighbour before all)
   worst,     // relevant ones last (and the true nearest neighbour after all)
 };
+inline constexpr Ties kAllTies[] = {Ties::expected, Ties::order, Ties::best, Ties::worst};
+std::string_view name_of(Ties ties);
+Ties ties_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
 // What is relevant to each query: listed positions in the database, or all that has the query's label.
 struct Relevance {
@@ -94,6 +102,10 @@ struct MetricsResult {
   std::vector<AtRank> ranks;
   std::vector<AtRadius> curve;
 };
+
+// All that was measured, by the names of docs/evaluation.md ("mAP", "precision@r2", "recall@100"); each name once.
+using NamedValues = std::vector<std::pair<std::string, double>>;
+NamedValues values_of(const MetricsResult& result);
 
 // Ranks the database for every query, in one pass over the codes and without sorting. What does not fit together
 // raises Error.

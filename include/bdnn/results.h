@@ -1,0 +1,44 @@
+// What was found for many queries: one list per query, all in one piece of memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace bdnn {
+
+// Keeps its memory from one use to the next, so that a warm search allocates nothing.
+template <class Entry>
+class ResultLists {
+ public:
+  std::size_t size() const { return ends_.size(); }  // number of queries
+  std::span<const Entry> operator[](std::size_t query) const {
+    return std::span<const Entry>(entries_).subspan(begin(query), ends_[query] - begin(query));
+  }
+
+  void clear() {
+    entries_.clear();
+    ends_.clear();
+  }
+  void append(std::span<const Entry> list) {
+    entries_.insert(entries_.end(), list.begin(), list.end());
+    ends_.push_back(entries_.size());
+  }
+
+  // A list of `length` entries, to be filled through list(): by several threads, if each has its own queries.
+  void append_blank(std::size_t length) {
+    entries_.resize(entries_.size() + length);
+    ends_.push_back(entries_.size());
+  }
+  std::span<Entry> list(std::size_t query) {
+    return std::span<Entry>(entries_).subspan(begin(query), ends_[query] - begin(query));
+  }
+
+ private:
+  std::size_t begin(std::size_t query) const { return query == 0 ? 0 : ends_[query - 1]; }
+
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> ends_;
+};
+
+}  // namespace bdnn

@@ -1,0 +1,111 @@
+#include "bdnn/experiment.h"
+
+#include <algorithm>
+
+#include "bdnn/error.h"
+#include "bdnn/ground_truth.h"
+
+namespace bdnn {
+namespace {
+
+Codes encode_part(const Model& model, const Vectors& vectors, const std::string& part, const EncodeOptions& options) {
+  try {
+    return encode(model, vectors, options);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "the protocol's " + part + ": " + error.what());
+  }
+}
+
+// What every run of an experiment has in common.
+class Experiment {
+ public:
+  Experiment(const Protocol& protocol, const Dataset& dataset, const ExperimentOptions& options, Progress& progress)
+      : dataset_(dataset), options_(options), progress_(progress) {
+    options_.encoding.threads = options.threads;
+    options_.metrics.threads = options.threads;
+    if (protocol.labels_are_relevant) {
+      relevance_ = Relevance::labels(dataset.database_labels, dataset.query_labels);
+    } else {
+      GroundTruthOptions neighbours = protocol.neighbours;
+      neighbours.self = dataset.self;
+      neighbours.threads = options.threads;
+      truth_ = cached_neighbours(dataset.database, dataset.queries, neighbours, options.cache, progress);
+      relevance_ = Relevance::neighbours(truth_.ids, truth_.k);
+    }
+    relevance_.self = dataset.self;
+  }
+  Experiment(const Experiment&) = delete;  // relevance_ looks at truth_
+  Experiment& operator=(const Experiment&) = delete;
+
+  ExperimentRun run(const Model& model, std::uint64_t seed) const {
+    const Codes database = encode_part(model, dataset_.database, "database", options_.encoding);
+    if (options_.rank != RankBy::hamming) {
+      return {
+          model.bits(), seed,
+          evaluate_scores(model, options_.rank, database, dataset_.queries, relevance_, options_.metrics, progress_)};
+    }
+    const Codes queries = encode_part(model, dataset_.queries, "queries", {.threads = options_.threads});
+    return {model.bits(), seed, evaluate_codes(database, queries, relevance_, options_.metrics, progress_)};
+  }
+
+ private:
+  const Dataset& dataset_;
+  ExperimentOptions options_;
+  Progress& progress_;
+  GroundTruth truth_;
+  Relevance relevance_ = Relevance::neighbours({}, 0);
+};
+
+}  // namespace
+
+std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Dataset& dataset,
+                                          const ExperimentOptions& options, Progress& progress) {
+  const Experiment experiment(protocol, dataset, options, progress);
+  TrainOptions training = options.train;
+  training.threads = options.threads;
+  training.labels = dataset.train_labels;
+  training.data_name = protocol.name;
+  std::vector<ExperimentRun> runs;
+  for (const std::size_t bits : options.bits) {
+    for (const std::uint64_t seed : options.seeds) {
+      training.bits = bits;
+      training.seed = seed;
+      runs.push_back(experiment.run(train(dataset.train, training, progress), seed));
+    }
+  }
+  return runs;
+}
+
+ExperimentRun run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
+                             const ExperimentOptions& options, Progress& progress) {
+  return Experiment(protocol, dataset, options, progress).run(model, model.record.seed);
+}
+
+std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs) {
+  std::vector<ExperimentSummary> summaries;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t last = first;
+    while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
+    std::vector<NamedValues> values;
+    for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
+    ExperimentSummary summary{runs[first].bits, last - first, {}, {}};
+    for (std::size_t v = 0; v < values.front().size(); ++v) {
+      const auto& [name, start] = values.front()[v];
+      double sum = 0;
+      double least = start;
+      double most = start;
+      for (const auto& run : values) {
+        sum += run[v].second;
+        least = std::min(least, run[v].second);
+        most = std::max(most, run[v].second);
+      }
+      summary.mean.emplace_back(name, sum / static_cast<double>(values.size()));
+      summary.spread.emplace_back(name, most - least);
+    }
+    summaries.push_back(std::move(summary));
+    first = last;
+  }
+  return summaries;
+}
+
+}  // namespace bdnn
