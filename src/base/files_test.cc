@@ -8,6 +8,7 @@
 
 #include <array>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "expect_error.h"
@@ -67,6 +68,7 @@ TEST(OutputFile, AFullDeviceIsAnError) {
 TEST(OutputFile, FilesInSharedMemoryAreReplacedWhole) {
   std::string folder = "/dev/shm/bdnn-test-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) GTEST_SKIP() << "there is no /dev/shm to write to";
+  const std::shared_ptr<void> removed_at_the_end(nullptr, [&](void*) { std::filesystem::remove_all(folder); });
   for (const std::string text : {"the first, which is long", "short"}) {
     OutputFile file(folder + "/x");
     EXPECT_FALSE(file.direct());
@@ -77,7 +79,6 @@ TEST(OutputFile, FilesInSharedMemoryAreReplacedWhole) {
   { OutputFile(folder + "/x").write("unfinished"); }
   EXPECT_EQ(read_whole_file(folder + "/x", 100), "short");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OutputFile, WhatIsOpenAlreadyIsWrittenDirectly) {

@@ -55,6 +55,7 @@ TEST(CodesFile, RoundTripsInEveryFormat) {
   }
 }
 
+// Slow: thousands of damaged files are written and read.
 TEST(CodesFile, EveryTruncationAndEveryFlippedBitIsFound) {
   const TemporaryDirectory directory;
   save_codes(random_codes(20, 9), directory / "x.codes");

@@ -84,6 +84,7 @@ TEST_F(Csv, NamesWhatIsWrong) {
   EXPECT_EQ(error("\n\n"), path_ + ": has no row of numbers");
 }
 
+// Slow: lines of 64 and 200 MB are written to be refused.
 TEST_F(Csv, ReadsLongLinesButNoEndlessOnes) {
   constexpr std::size_t kDimension = 100'000;
   std::string text;

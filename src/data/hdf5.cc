@@ -250,7 +250,7 @@ class Hdf5Writer final : public VectorWriter {
 
   // 116 characters of text, 8 for a subsystem that is not there, the version and the byte order.
   void write_matlab_header() {
-    std::string header = std::string(kMatlabText) + ", written by bdnn";
+    std::string header = fmt::format("{}, written by bdnn", kMatlabText);
     header.resize(124, ' ');
     header += std::string("\0\2IM", 4);
     header.resize(kMatlabUserBlock, '\0');

@@ -119,6 +119,7 @@ class MatioFile {
 
 TEST_F(Mat5, RoundTrips) { expect_round_trips(kMat5, path_); }
 
+// Slow: every type of number in every shape, also compressed.
 TEST_F(Mat5, ReadsWhatMatioWrites) {
   constexpr std::size_t kShapes[][2] = {{1, 1}, {3, 1}, {1, 5}, {33, 67}, {300, 900}};
   for (const auto compression : {MAT_COMPRESSION_NONE, MAT_COMPRESSION_ZLIB}) {

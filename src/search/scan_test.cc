@@ -47,6 +47,7 @@ Codes sorted_codes(std::size_t bits, std::size_t count, std::uint64_t seed) {
   return {bits, count, std::move(bytes)};
 }
 
+// Slow: every guess, on codes enough for several threads.
 TEST(Scan, AGuessChangesNothingWhateverItIs) {
   for (const std::size_t bits : {16, 32, 64, 100}) {
     // Few codes for one part, many for several.

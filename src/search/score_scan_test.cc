@@ -14,16 +14,14 @@
 #include "codes/bit_groups.h"
 #include "codes/lookup_scan.h"
 #include "expect_error.h"
+#include "sanitized.h"
 #include "temporary_directory.h"
 
 namespace bdnn {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kCases = 40;  // each takes long
-#else
-constexpr std::uint64_t kCases = 1000;
-#endif
+// Slow: a bound that leaves out too much shows in few of the cases, and each computes every score.
+constexpr std::uint64_t kCases = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 40 : 1000;
 
 Layer random_layer(std::size_t inputs, std::size_t outputs, Random& random) {
   Layer layer{inputs, outputs, std::vector<float>(inputs * outputs), std::vector<float>(outputs)};

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "expect_error.h"
+#include "sanitized.h"
 #include "search/answer.h"
 #include "search/search_testing.h"
 
@@ -33,12 +34,9 @@ RC_GTEST_PROP(SearchProperty, EqualsASortOfAllDistances, ()) {
   }
 }
 
-// So many codes that they are split over threads and blocks, and so many queries that tables may pay.
-#if defined(__SANITIZE_THREAD__)
-constexpr std::size_t kManyCodes = 60'000;  // tables are built for each of the many searches below
-#else
-constexpr std::size_t kManyCodes = 300'000;
-#endif
+// So many codes that they are split over threads and blocks, and so many queries that tables may pay. Slow, as tables
+// are built anew for each of the searches.
+constexpr std::size_t kManyCodes = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 60'000 : 300'000;
 
 TEST(Search, PlansAndThreadsChangeNothing) {
   for (const std::size_t bits : {12, 16, 24, 32, 64, 100}) {

@@ -222,6 +222,7 @@ class Mistakes(CommandLine):
             self.ok(*train, self.path("m.bdnn"))
             reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
             process = subprocess.Popen([BDNN, *train, self.path("pipe")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
             received = self.read_until_closed(reader)
             os.close(reader)
             _, errors = process.communicate(timeout=60)
