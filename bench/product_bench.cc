@@ -107,7 +107,7 @@ void covariance(const std::vector<float>& x) {
   const int n = static_cast<int>(kDimension);
   print(fmt::format("covariance {} x {}, lower half", kDimension, kDimension),
         static_cast<double>(kDimension * kDimension * kSamples),
-        best_times(3,
+        best_times(kRounds,
                    {[&] {
                       for_each_tile([&](std::size_t i, std::size_t samples) {
                         bdnn::add_gram_lower(&x[i * kDimension], kDimension, kDimension, samples, c.data(), kDimension);
@@ -124,7 +124,7 @@ void covariance(const std::vector<float>& x) {
 int main() {
   openblas_set_num_threads(1);
   const auto backend = bdnn::backend();
-  fmt::print("ours: {}; OpenBLAS: {}\n\n", backend.simd, backend.lapack);
+  fmt::print("{}; OpenBLAS: {}\n\n", bdnn::bench::machine(), backend.lapack);
   fmt::print("{:<34} {:>8} {:>14} {:>10} {:>14}\n", "GFLOP/s on one thread", "ours", "Eigen native", "OpenBLAS",
              "ours / Eigen");
   const auto x = random_values<float>(kDimension * kSamples);
