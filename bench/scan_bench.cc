@@ -54,6 +54,7 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
       name, database.bits(), static_cast<double>(bytes) / static_cast<double>(database.size()), flat.code_size,
       rate / times[0], rate / times[1], times[1] / times[0], rate / times[2], times[2] / times[0], rate / times[3],
       times[3] / times[1], rate / times[4], times[4] / times[2]);
+  std::fflush(stdout);
 }
 
 void single(std::size_t bits, std::size_t bytes) {
@@ -77,6 +78,7 @@ void single(std::size_t bits, std::size_t bytes) {
   fmt::print("{:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:6.2f} ({:.1f})\n", bits, gigabytes / times[0],
              gigabytes / times[1], times[1] / times[0], gigabytes / times[2], times[2] / times[0], gigabytes / times[3],
              times[3] / times[1]);
+  std::fflush(stdout);
 }
 
 }  // namespace
