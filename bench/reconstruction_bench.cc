@@ -5,11 +5,11 @@
 // Rivals: itq, recall, recall-1 (group=1), pq, opq, fastscan (these by default) and residual, Faiss's residual
 // quantiser, which takes minutes to encode a million vectors. Those of Faiss have its defaults.
 //
-// Training uses all cores, and its seconds are those of all of them added up. (On a busy machine OMP_WAIT_POLICY=passive
-// keeps Faiss's threads from burning them while they wait for each other.)
-// Encoding and search have one thread, search all queries in one call. Every rival trains and encodes once and searches
-// three times, in turns with the others, the best of which counts. Times are CPU time. `bytes` are what a search keeps
-// in memory per vector, without what does not grow with their number.
+// Training uses all cores, and its seconds are those of all of them added up. (On a busy machine
+// OMP_WAIT_POLICY=passive keeps Faiss's threads from burning them while they wait for each other.) Encoding and search
+// have one thread, search all queries in one call. Every rival trains and encodes once and searches three times, in
+// turns with the others, the best of which counts. Times are CPU time. `bytes` are what a search keeps in memory per
+// vector, without what does not grow with their number.
 #include <faiss/IndexAdditiveQuantizer.h>
 #include <faiss/IndexPQ.h>
 #include <faiss/IndexPQFastScan.h>
