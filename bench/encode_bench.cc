@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   const auto times =
       bdnn::bench::best_times(15, {[&] { bdnn::multiply(weight, values.data(), kSamples, kDimension, h.data(), bits); },
                                    [&] { bdnn::encode(model, x, 1); }, [&] { bdnn::encode(model, x, 2); }});
+  fmt::print("{}\n", bdnn::bench::machine());
   fmt::print("{} x {} floats to {} bits\n", kSamples, kDimension, bits);
   fmt::print("bare product, one thread  {:7.1f} ms\n", 1e3 * times[0]);
   fmt::print("encode, one thread        {:7.1f} ms  {:.2f} times the bare product\n", 1e3 * times[1],

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   const auto query_floats = as_floats(queries);
   const auto times = bdnn::bench::best_times(
       rounds, {[&] { bare_product(database_floats, query_floats, database.dimension(), options.threads); }, ours});
+  fmt::print("{}\n", bdnn::bench::machine());
   fmt::print("{} queries, {} x {} {}, k = {}, {} threads\n", queries.size(), database.size(), database.dimension(),
              bdnn::name_of(database.shape().element), options.k, options.threads);
   fmt::print("bare product     {:8.2f} s\n", times[0]);

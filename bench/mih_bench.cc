@@ -1,27 +1,30 @@
 // Search through tables beside the scan and beside Faiss: mih_bench [CODES QUERIES]. Queries are distinct and were not
-// seen before; every time is one pass over all of them, on one thread.
+// seen before; every time is the best of three passes over all of them, in one call, on one thread.
+//
+// Faiss's IndexBinaryMultiHash looks at a fixed number of flipped bits per table. It is given two numbers of tables:
+// ours, and one per 16 bits; and the fewest flips that find all within a radius, or one flip where the k nearest are
+// asked for, with what share of them it then finds.
 #include <faiss/IndexBinaryFlat.h>
 #include <faiss/IndexBinaryHash.h>
 #include <faiss/impl/AuxIndexStructures.h>
 #include <fmt/format.h>
-#include <omp.h>
+#include <malloc.h>
 
 #include "bdnn/index.h"
+#include "faiss_rival.h"
 #include "search_data.h"
 #include "timing.h"
 
 namespace {
 
 using bdnn::Codes;
-using faiss_id = faiss::IndexBinary::idx_t;
+using bdnn::bench::faiss_id;
 
 struct Regime {
   std::string name;
   Codes database;
   Codes queries;
   bdnn::SearchOptions options;
-  int faiss_tables;  // of IndexBinaryMultiHash
-  int faiss_flips;
 };
 
 Codes first(const Codes& codes, std::size_t count) {
@@ -30,21 +33,37 @@ Codes first(const Codes& codes, std::size_t count) {
   return {codes.bits(), n, std::move(bytes)};
 }
 
+std::size_t allocated() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// The share of our distances, which are exact, that Faiss found too: of a query, as many as the k-th nearest allows.
+double share_found(const bdnn::Results& exact, const std::vector<std::int32_t>& distances, std::size_t k) {
+  std::size_t found = 0;
+  std::size_t all = 0;
+  for (std::size_t q = 0; q < exact.size(); ++q) {
+    const auto worst = static_cast<std::int32_t>(exact[q].back().distance);
+    const auto* first = distances.data() + q * k;
+    // Where it finds fewer than k, Faiss fills up with the largest number.
+    found += static_cast<std::size_t>(std::count_if(first, first + k, [&](std::int32_t d) { return d <= worst; }));
+    all += exact[q].size();
+  }
+  return static_cast<double>(found) / static_cast<double>(all);
+}
+
 void run(const Regime& regime) {
   const auto& database = regime.database;
   const auto n = static_cast<faiss_id>(database.size());
-  const double start = bdnn::bench::now();
+  const double per_code = 1 / static_cast<double>(database.size());
+  double start = bdnn::bench::now();
   const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::always, .threads = 1});
   const double built = bdnn::bench::now() - start;
   faiss::IndexBinaryFlat flat(static_cast<int>(database.bits()));
   flat.add(n, database.data());
-  faiss::IndexBinaryMultiHash hash(static_cast<int>(database.bits()), regime.faiss_tables,
-                                   static_cast<int>(database.bits()) / regime.faiss_tables);
-  hash.nflip = regime.faiss_flips;
-  hash.add(n, database.data());
 
   const auto radius = regime.options.radius;
-  const auto k = static_cast<faiss_id>(regime.options.k);
+  const std::size_t k = regime.options.k;
   bdnn::Searcher searcher(1);
   bdnn::Results results;
   const auto ours = [&](bdnn::Plan plan) {
@@ -54,59 +73,89 @@ void run(const Regime& regime) {
       searcher.search(index, regime.queries, options, results);
     };
   };
-  const auto faiss_search = [&](const faiss::IndexBinary& rival, const Codes& queries) {
+  std::vector<std::int32_t> distances(radius ? 0 : regime.queries.size() * k);
+  std::vector<faiss_id> ids(distances.size());
+  const auto faiss_search = [&](const faiss::IndexBinary& rival) {
     return [&] {
-      const auto q = static_cast<faiss_id>(queries.size());
+      const auto q = static_cast<faiss_id>(regime.queries.size());
       if (radius) {
-        faiss::RangeSearchResult found(queries.size());
-        rival.range_search(q, queries.data(), static_cast<int>(*radius) + 1, &found);
+        faiss::RangeSearchResult found(regime.queries.size());
+        rival.range_search(q, regime.queries.data(), static_cast<int>(*radius) + 1, &found);
       } else {
-        std::vector<std::int32_t> distances(queries.size() * regime.options.k);
-        std::vector<faiss_id> ids(distances.size());
-        rival.search(q, queries.data(), k, distances.data(), ids.data());
+        rival.search(q, regime.queries.data(), static_cast<faiss_id>(k), distances.data(), ids.data());
       }
     };
   };
-  const Codes few = first(regime.queries, 20);  // Faiss's flat index is slow
-  const auto times =
-      bdnn::bench::best_times(3, {ours(bdnn::Plan::scan), ours(bdnn::Plan::mih), ours(bdnn::Plan::automatic),
-                                  faiss_search(flat, few), faiss_search(hash, regime.queries)});
+
+  struct MultiHash {
+    std::unique_ptr<faiss::IndexBinaryMultiHash> index;
+    double built;
+    double bytes;
+  };
+  std::vector<MultiHash> hashes;
+  std::vector<int> table_counts = {static_cast<int>(database.bits() / 16)};
+  const auto our_tables = static_cast<int>(index.info().tables);
+  if (our_tables != table_counts.front()) table_counts.push_back(our_tables);
+  for (const int tables : table_counts) {
+    const std::size_t before = allocated();
+    start = bdnn::bench::now();
+    auto hash = std::make_unique<faiss::IndexBinaryMultiHash>(static_cast<int>(database.bits()), tables,
+                                                              static_cast<int>(database.bits()) / tables);
+    hash->nflip = radius ? static_cast<int>(*radius) / tables : 1;
+    hash->add(n, database.data());
+    const double seconds = bdnn::bench::now() - start;
+    hashes.push_back({std::move(hash), seconds, static_cast<double>(allocated() - before) * per_code});
+  }
+
+  bdnn::bench::Rivals rivals = {ours(bdnn::Plan::scan), ours(bdnn::Plan::mih), ours(bdnn::Plan::automatic),
+                                faiss_search(flat)};
+  for (const auto& hash : hashes) rivals.push_back(faiss_search(*hash.index));
+  const auto times = bdnn::bench::best_times(3, rivals);
   const double queries = static_cast<double>(regime.queries.size()) / 1e6;
-  const double flat_time = times[3] / static_cast<double>(few.size()) * 1e6;
-  fmt::print("{}: {} codes of {} bits, {} queries, {}; {} tables built in {:.2f} s\n", regime.name, database.size(),
-             database.bits(), regime.queries.size(),
-             radius ? fmt::format("radius {}", *radius) : fmt::format("k {}", k), index.info().tables, built);
-  fmt::print("  our scan {:.2f} us   tables {:.2f} us ({:.1f} times as fast)   planner {:.2f} us\n", times[0] / queries,
-             times[1] / queries, times[0] / times[1], times[2] / queries);
-  fmt::print(
-      "  Faiss flat {:.1f} us ({:.0f} times our tables)   Faiss multi-hash, {} tables, {} flips, not exact for k: "
-      "{:.1f} us ({:.1f} times)\n",
-      flat_time, flat_time / (times[1] / queries), regime.faiss_tables, regime.faiss_flips, times[4] / queries,
-      times[4] / times[1]);
+  fmt::print("{}: {} codes of {} bits, {} queries, {}\n", regime.name, database.size(), database.bits(),
+             regime.queries.size(), radius ? fmt::format("radius {}", *radius) : fmt::format("k {}", k));
+  const auto line = [&](const std::string& name, double bytes, std::size_t i, const std::string& more) {
+    fmt::print("  {:<34} {:6.1f} bytes per code {:10.2f} us {:8.2f} times our tables{}\n", name, bytes,
+               times[i] / queries, times[i] / times[1], more);
+  };
+  const double code = static_cast<double>(database.bytes_per_code());
+  line("our scan", code, 0, "");
+  line(fmt::format("our {} tables", our_tables), static_cast<double>(index.info().bytes) * per_code, 1,
+       fmt::format("; built in {:.1f} s", built));
+  line("our planner's choice", static_cast<double>(index.info().bytes) * per_code, 2, "");
+  line("Faiss flat", code, 3, "");
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    std::string more = fmt::format("; built in {:.1f} s", hashes[i].built);
+    if (!radius) {
+      rivals[1]();
+      rivals[4 + i]();
+      more += fmt::format("; finds {:.3f}", share_found(results, distances, k));
+    }
+    line(fmt::format("Faiss multi-hash, {} tables, {} flips", hashes[i].index->nhash, hashes[i].index->nflip),
+         hashes[i].bytes, 4 + i, more);
+  }
+  std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  omp_set_num_threads(1);
+  bdnn::bench::set_faiss_threads(1);
+  fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
   constexpr std::size_t kMillion = 1'000'000;
   run({"clustered",
        bdnn::bench::clustered_codes(64, kMillion, 20'000, 0.05, 1, 2),
        bdnn::bench::clustered_codes(64, 2000, 20'000, 0.05, 1, 3),
-       {.k = 10},
-       4,
-       1});
-  run({"random", bdnn::bench::random_codes(64, kMillion, 4), bdnn::bench::random_codes(64, 200, 5), {.k = 10}, 4, 1});
+       {.k = 10}});
+  run({"random", bdnn::bench::random_codes(64, kMillion, 4), bdnn::bench::random_codes(64, 200, 5), {.k = 10}});
   run({"random",
        bdnn::bench::random_codes(32, 10 * kMillion, 6),
        bdnn::bench::random_codes(32, 2000, 7),
-       {.radius = 2},
-       2,
-       1});
+       {.radius = 2}});
   if (argc == 3) {
     const Codes base = bdnn::load_codes(argv[1]);
     const Codes queries = first(bdnn::load_codes(argv[2]), 2000);
-    run({argv[1], base, queries, {.k = 10}, static_cast<int>(base.bits() / 16), 1});
-    run({argv[1], base, queries, {.radius = 2}, static_cast<int>(base.bits() / 16), 1});
+    run({argv[1], base, queries, {.k = 10}});
+    run({argv[1], base, queries, {.radius = 2}});
   }
 }

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   };
   const auto times =
       bench::best_times(7, {products, [&] { objective.evaluate(parameters.data(), batch, gradient.data()); }});
+  fmt::print("{}\n", bench::machine());
   fmt::print("{} x {}, 120-50-32: bare products {:.3f} s, objective and gradient {:.3f} s, {:.2f} times as long\n",
              samples, dimension, times[0], times[1], times[1] / times[0]);
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kSingles = 50;  // distinct queries that are asked one by 
 constexpr double kLongEnough = 0.5;   // seconds that a regime is measured ...
 constexpr int kLeastRounds = 3;       // ... in no fewer rounds than this ...
 constexpr int kMostRounds = 7;        // ... and no more than this
-constexpr double kTurn = 0.01;        // seconds of a plan's turn
+constexpr double kTurn = 0.01;        // seconds of the slowest plan's turn
 constexpr int kMostRuns = 10;
 constexpr double kLimit = 1.3;      // of the planner's time over the better plan's
 constexpr double kDoubtful = 1.15;  // what is above is measured again, all plans alike ...
@@ -32,21 +32,15 @@ Codes slice(const Codes& codes, std::size_t from, std::size_t count) {
   return {codes.bits(), count, std::vector<std::uint8_t>(first, first + count * codes.bytes_per_code())};
 }
 
-// Every plan's best time, in turns. What another plan leaves in the caches is not its doing: a turn is several runs,
-// the fewer the longer they take.
-std::vector<double> times_of(const std::vector<std::function<void()>>& plans) {
-  std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
-  const double start = bdnn::bench::now();
-  for (int round = 0; round < kMostRounds && (round < kLeastRounds || bdnn::bench::now() - start < kLongEnough);
-       ++round) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      const double turn = bdnn::bench::now();
-      for (int run = 0; run < kMostRuns && (run == 0 || bdnn::bench::now() - turn < kTurn); ++run) {
-        best[i] = std::min(best[i], bdnn::bench::best_times(1, {plans[i]}).front());
-      }
-    }
-  }
-  return best;
+// Every plan's best time, in turns of as many runs each: the fewer, the longer the slowest plan takes.
+std::vector<double> times_of(const bdnn::bench::Rivals& plans) {
+  const auto first = bdnn::bench::best_times(1, plans);
+  const double slowest = *std::max_element(first.begin(), first.end());
+  const int runs = std::clamp(static_cast<int>(kTurn / slowest), 1, kMostRuns);
+  double turn = 0;
+  for (const double time : first) turn += (runs + 1) * time;
+  const int rounds = std::clamp(static_cast<int>(kLongEnough / turn), kLeastRounds, kMostRounds);
+  return bdnn::bench::best_warm_times(rounds, runs, plans);
 }
 
 void regime(const std::string& name, const bdnn::Index& index, const std::vector<Codes>& calls,
@@ -60,7 +54,7 @@ void regime(const std::string& name, const bdnn::Index& index, const std::vector
     };
   };
   const auto tables = index.bits() <= 16 ? bdnn::Plan::bucket : bdnn::Plan::mih;
-  const std::vector<std::function<void()>> plans = {ours(bdnn::Plan::scan), ours(tables), ours(bdnn::Plan::automatic)};
+  const bdnn::bench::Rivals plans = {ours(bdnn::Plan::scan), ours(tables), ours(bdnn::Plan::automatic)};
   auto times = times_of(plans);
   const auto ratio_of = [](const std::vector<double>& t) { return t[2] / std::min(t[0], t[1]); };
   for (int more = 0; more < kMostRepeats && ratio_of(times) > kDoubtful; ++more) {
@@ -98,7 +92,7 @@ int main(int argc, char** argv) {
   constexpr auto kHeader =
       "codes              n bits  asked      batch      scan    tables   planner  choice  ratio   expected: scan, "
       "tables";
-  fmt::print("microseconds per query, one thread\n{}\n", kHeader);
+  fmt::print("{}\nmicroseconds per query, one thread\n{}\n", bdnn::bench::machine(), kHeader);
   for (const std::size_t n : {20'000, 200'000, 1'000'000}) {
     for (const std::size_t bits : {16, 32, 64, 128}) {
       database("random", bdnn::bench::random_codes(bits, n, 1), bdnn::bench::random_codes(bits, kBatch, 2));

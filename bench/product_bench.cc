@@ -1,5 +1,5 @@
 // The matrix products of training and encoding on one thread: ours, chosen at run time, beside Eigen built for this
-// machine and OpenBLAS as Debian installs it. GFLOP/s, and our speed as a share of Eigen's.
+// machine and OpenBLAS as Debian installs it. GFLOP/s, and our speed over theirs.
 //
 //     build/bench/bench/product_bench
 #include <cblas.h>
@@ -33,8 +33,8 @@ std::vector<T> random_values(std::size_t n) {
 
 void print(const std::string& what, double flops, const std::vector<double>& times) {
   const auto speed = [&](std::size_t i) { return flops / times[i] / 1e9; };
-  fmt::print("{:<34} {:>8.1f} {:>14.1f} {:>10.1f} {:>14.2f}\n", what, speed(0), speed(1), speed(2),
-             times[1] / times[0]);
+  fmt::print("{:<34} {:>8.1f} {:>14.1f} {:>10.1f} {:>14.2f} {:>16.2f}\n", what, speed(0), speed(1), speed(2),
+             times[1] / times[0], times[2] / times[0]);
 }
 
 template <class F>
@@ -107,7 +107,7 @@ void covariance(const std::vector<float>& x) {
   const int n = static_cast<int>(kDimension);
   print(fmt::format("covariance {} x {}, lower half", kDimension, kDimension),
         static_cast<double>(kDimension * kDimension * kSamples),
-        best_times(3,
+        best_times(kRounds,
                    {[&] {
                       for_each_tile([&](std::size_t i, std::size_t samples) {
                         bdnn::add_gram_lower(&x[i * kDimension], kDimension, kDimension, samples, c.data(), kDimension);
@@ -124,9 +124,9 @@ void covariance(const std::vector<float>& x) {
 int main() {
   openblas_set_num_threads(1);
   const auto backend = bdnn::backend();
-  fmt::print("ours: {}; OpenBLAS: {}\n\n", backend.simd, backend.lapack);
-  fmt::print("{:<34} {:>8} {:>14} {:>10} {:>14}\n", "GFLOP/s on one thread", "ours", "Eigen native", "OpenBLAS",
-             "ours / Eigen");
+  fmt::print("{}; OpenBLAS: {}\n\n", bdnn::bench::machine(), backend.lapack);
+  fmt::print("{:<34} {:>8} {:>14} {:>10} {:>14} {:>16}\n", "GFLOP/s on one thread", "ours", "Eigen native", "OpenBLAS",
+             "ours / Eigen", "ours / OpenBLAS");
   const auto x = random_values<float>(kDimension * kSamples);
   for (const std::size_t rows : {8, 32, 90, 120}) forward(x, rows);
   for (const std::size_t rows : {32, 90, 120}) gradient(x, rows);

@@ -1,25 +1,30 @@
-// Search by reconstruction beside Hamming distance and Faiss's product quantisers, at the same bytes per vector.
+// Search by reconstruction beside Hamming distance and Faiss's product quantisers, at codes of the same length.
 //
-//     reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [residual]
+//     reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [rival,rival,...]
 //
-// With `residual` also beside Faiss's residual quantiser, which takes minutes to encode a million vectors.
+// Rivals: itq, recall, recall-1 (group=1), pq, opq, fastscan (these by default) and residual, Faiss's residual
+// quantiser, which takes minutes to encode a million vectors. Those of Faiss have its defaults.
 //
-// Training uses all cores; encoding and search are measured on one thread, search with all queries in one call.
+// Training uses all cores, and its seconds are those of all of them added up. (On a busy machine
+// OMP_WAIT_POLICY=passive keeps Faiss's threads from burning them while they wait for each other.) Encoding and search
+// have one thread, search all queries in one call. Every rival trains and encodes once and searches three times, in
+// turns with the others, the best of which counts. Times are CPU time. `bytes` are what a search keeps in memory per
+// vector, without what does not grow with their number.
 #include <faiss/IndexAdditiveQuantizer.h>
 #include <faiss/IndexPQ.h>
 #include <faiss/IndexPQFastScan.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/VectorTransform.h>
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
+#include <memory>
 #include <thread>
 
 #include "bdnn/bdnn.h"
 #include "bdnn/ground_truth.h"
+#include "faiss_rival.h"
+#include "timing.h"
 
 namespace {
 
@@ -27,12 +32,9 @@ using namespace bdnn;
 
 constexpr std::size_t kReturned = 100;
 constexpr std::size_t kTrue = 10;
+constexpr int kSearches = 3;
 
-double seconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+double seconds_of(const std::function<void()>& work) { return bench::best_times(1, {work}, bench::cpu_now).front(); }
 
 std::vector<float> floats_of(const Vectors& vectors) {
   std::vector<float> floats(vectors.size() * vectors.dimension());
@@ -48,38 +50,35 @@ struct Data {
   GroundTruth truth;
 };
 
-struct Line {
+// A trained rival with all base vectors encoded.
+struct Rival {
   std::string name;
-  double train = 0;   // seconds
-  double encode = 0;  // seconds, for all base vectors
-  double search = 0;  // seconds, for all queries
+  double train = 0;                                             // CPU seconds
+  double encode = 0;                                            // CPU seconds, for all base vectors
+  double bytes = 0;                                             // in memory, per vector
+  std::function<void()> search;                                 // for all queries
+  std::function<std::size_t(std::size_t, std::size_t)> result;  // of a query, at a rank
+};
+
+struct Recall {
   double first_10 = 0;
   double first_100 = 0;
 };
 
 // The share of the true 10 nearest among the first 10 and the first 100 returned.
-template <class Id>
-void measure(const Data& data, Line& line, const Id& id) {
+Recall recall_of(const Data& data, const Rival& rival) {
   std::size_t in_10 = 0;
   std::size_t in_100 = 0;
   for (std::size_t q = 0; q < data.queries.size(); ++q) {
     for (std::size_t rank = 0; rank < kReturned; ++rank) {
       const auto* truth = data.truth.ids.data() + q * kTrue;
-      if (std::find(truth, truth + kTrue, id(q, rank)) == truth + kTrue) continue;
+      if (std::find(truth, truth + kTrue, static_cast<std::int32_t>(rival.result(q, rank))) == truth + kTrue) continue;
       ++in_100;
       in_10 += rank < 10 ? 1 : 0;
     }
   }
   const double all = static_cast<double>(kTrue * data.queries.size());
-  line.first_10 = static_cast<double>(in_10) / all;
-  line.first_100 = static_cast<double>(in_100) / all;
-}
-
-void print(const Data& data, const Line& line) {
-  fmt::print("  {:<42} {:>7.3f} {:>7.3f} {:>10.1f} {:>12.0f} {:>8.1f}\n", line.name, line.first_10, line.first_100,
-             1e6 * line.search / static_cast<double>(data.queries.size()),
-             static_cast<double>(data.base.size()) / line.encode, line.train);
-  std::fflush(stdout);
+  return {static_cast<double>(in_10) / all, static_cast<double>(in_100) / all};
 }
 
 // A way to read the codes of a model.
@@ -88,112 +87,154 @@ struct Reading {
   EncodeOptions encoding;
 };
 
-void ours(const Data& data, const std::string& name, const TrainOptions& options,
-          const std::vector<Reading>& readings) {
-  Model model;
-  const double train_seconds = seconds_of([&] { model = train(data.learn, options); });
+std::vector<Rival> ours(const Data& data, const std::string& name, const TrainOptions& options,
+                        const std::vector<Reading>& readings) {
+  const auto model = std::make_shared<Model>();
+  const double train_seconds = seconds_of([&] { *model = train(data.learn, options); });
+  std::vector<Rival> rivals;
   for (auto [by, encoding] : readings) {
     encoding.threads = 1;
-    Line line{fmt::format("{}, {}, {}", name, name_of(by),
-                          encoding.refined ? fmt::format("refined, {} rounds", encoding.local_search) : "hash codes"),
-              train_seconds};
+    Rival rival{fmt::format("{}, {}, {}", name, name_of(by),
+                            encoding.refined ? fmt::format("refined, {} rounds", encoding.local_search) : "hash codes"),
+                train_seconds,
+                0,
+                0,
+                {},
+                {}};
     Codes codes;
-    line.encode = seconds_of([&] { codes = encode(model, data.base, encoding); });
-    line.search = 1e9;
+    rival.encode = seconds_of([&, e = encoding] { codes = encode(*model, data.base, e); });
     if (by == RankBy::hamming) {
-      std::vector<std::vector<Neighbour>> found;
-      const Codes queries = encode(model, data.queries);
-      for (int repeat = 0; repeat < 3; ++repeat) {
-        line.search =
-            std::min(line.search, seconds_of([&] { found = search(codes, queries, {.k = kReturned, .threads = 1}); }));
-      }
-      measure(data, line,
-              [&](std::size_t q, std::size_t rank) { return static_cast<std::int32_t>(found[q][rank].id); });
+      rival.bytes = static_cast<double>(codes.bytes_per_code());
+      const auto found = std::make_shared<std::vector<std::vector<Neighbour>>>();
+      rival.search = [found, codes, queries = encode(*model, data.queries)] {
+        *found = search(codes, queries, {.k = kReturned, .threads = 1});
+      };
+      rival.result = [found](std::size_t q, std::size_t rank) { return (*found)[q][rank].id; };
     } else {
-      const ScoreScan scan(model, by, codes);
-      RankedResults found;
-      for (int repeat = 0; repeat < 3; ++repeat) {
-        line.search = std::min(line.search, seconds_of([&] { scan.search(data.queries, kReturned, found, 1); }));
-      }
-      measure(data, line,
-              [&](std::size_t q, std::size_t rank) { return static_cast<std::int32_t>(found[q][rank].id); });
+      const auto scan = std::make_shared<ScoreScan>(*model, by, codes);
+      const auto found = std::make_shared<RankedResults>();
+      rival.bytes = static_cast<double>(scan->bytes()) / static_cast<double>(codes.size());
+      rival.search = [found, scan, &data] { scan->search(data.queries, kReturned, *found, 1); };
+      rival.result = [found](std::size_t q, std::size_t rank) { return (*found)[q][rank].id; };
     }
-    print(data, line);
+    rivals.push_back(std::move(rival));
   }
+  return rivals;
 }
 
-void theirs(const Data& data, const std::string& name, faiss::Index& index) {
+Rival theirs(const Data& data, const std::string& name, std::shared_ptr<faiss::Index> index, std::size_t code_size) {
+  const auto count = [](const Vectors& vectors) { return static_cast<bench::faiss_id>(vectors.size()); };
+  struct Found {
+    std::vector<float> queries;
+    std::vector<float> distances;
+    std::vector<bench::faiss_id> ids;
+  };
+  const std::size_t returned = data.queries.size() * kReturned;
+  const auto found = std::make_shared<Found>(
+      Found{floats_of(data.queries), std::vector<float>(returned), std::vector<bench::faiss_id>(returned)});
+  Rival rival{name, 0, 0, static_cast<double>(code_size), {}, {}};
+  bench::set_faiss_threads(static_cast<int>(std::thread::hardware_concurrency()));
   const std::vector<float> learn = floats_of(data.learn);
+  rival.train = seconds_of([&] { index->train(count(data.learn), learn.data()); });
+  bench::set_faiss_threads(1);
   const std::vector<float> base = floats_of(data.base);
-  const std::vector<float> queries = floats_of(data.queries);
-  const auto count = [](const Vectors& vectors) { return static_cast<faiss::Index::idx_t>(vectors.size()); };
-  Line line{name};
-  omp_set_num_threads(static_cast<int>(std::thread::hardware_concurrency()));
-  line.train = seconds_of([&] { index.train(count(data.learn), learn.data()); });
-  omp_set_num_threads(1);
-  line.encode = seconds_of([&] { index.add(count(data.base), base.data()); });
-  std::vector<float> distances(data.queries.size() * kReturned);
-  std::vector<faiss::Index::idx_t> ids(data.queries.size() * kReturned);
-  line.search =
-      seconds_of([&] { index.search(count(data.queries), queries.data(), kReturned, distances.data(), ids.data()); });
-  measure(data, line,
-          [&](std::size_t q, std::size_t rank) { return static_cast<std::int32_t>(ids[q * kReturned + rank]); });
-  print(data, line);
+  rival.encode = seconds_of([&] { index->add(count(data.base), base.data()); });
+  rival.search = [found, index, queries = count(data.queries)] {
+    index->search(queries, found->queries.data(), kReturned, found->distances.data(), found->ids.data());
+  };
+  rival.result = [found](std::size_t q, std::size_t rank) {
+    return static_cast<std::size_t>(found->ids[q * kReturned + rank]);
+  };
+  return rival;
 }
 
-void compare(const Data& data, std::size_t bits, bool residual) {
+void compare(const Data& data, std::size_t bits, const std::vector<std::string>& wanted) {
+  const auto want = [&](const std::string& name) {
+    return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  };
+  std::vector<Rival> rivals;
+  const auto add = [&](std::vector<Rival> more) {
+    for (auto& rival : more) rivals.push_back(std::move(rival));
+  };
   const auto d = static_cast<int>(data.base.dimension());
-  fmt::print("{} bits\n  {:<42} {:>7} {:>7} {:>10} {:>12} {:>8}\n", bits, "", "10@10", "10@100", "us/query",
-             "encoded/s", "train s");
   const EncodeOptions hash;
   const EncodeOptions descent{.refined = true, .local_search = 0};
-  ours(data, "itq", {.method = "itq", .bits = bits},
-       {{RankBy::hamming, hash},
-        {RankBy::asymmetric, hash},
-        {RankBy::reconstruction, hash},
-        {RankBy::reconstruction, descent}});
-  ours(data, "recall", {.method = "uh-bdnn", .bits = bits, .profile = "recall"},
-       {{RankBy::hamming, hash},
-        {RankBy::asymmetric, hash},
-        {RankBy::reconstruction, hash},
-        {RankBy::reconstruction, descent},
-        {RankBy::reconstruction, {.refined = true}}});
-  ours(data, "recall, group=1", {.method = "uh-bdnn", .bits = bits, .profile = "recall", .set = {{"group", "1"}}},
-       {{RankBy::reconstruction, descent}, {RankBy::reconstruction, {.refined = true}}});
+  if (want("itq")) {
+    add(ours(data, "itq", {.method = "itq", .bits = bits},
+             {{RankBy::hamming, hash},
+              {RankBy::asymmetric, hash},
+              {RankBy::reconstruction, hash},
+              {RankBy::reconstruction, descent}}));
+  }
+  if (want("recall")) {
+    add(ours(data, "recall", {.method = "uh-bdnn", .bits = bits, .profile = "recall"},
+             {{RankBy::hamming, hash},
+              {RankBy::asymmetric, hash},
+              {RankBy::reconstruction, hash},
+              {RankBy::reconstruction, descent},
+              {RankBy::reconstruction, {.refined = true}}}));
+  }
+  if (want("recall-1")) {
+    add(ours(data, "group=1", {.method = "uh-bdnn", .bits = bits, .profile = "recall", .set = {{"group", "1"}}},
+             {{RankBy::reconstruction, descent}, {RankBy::reconstruction, {.refined = true}}}));
+  }
   const int bytes = static_cast<int>(bits / 8);
-  if (d % bytes == 0) {
-    faiss::IndexPQ pq(d, bytes, 8);
-    theirs(data, "Faiss PQ", pq);
-    faiss::OPQMatrix rotation(d, bytes);
-    // Of 50, and on fewer vectors: its training would take most of the time otherwise.
-    rotation.niter = d <= 256 ? 20 : 10;
-    rotation.max_train_points = d <= 256 ? 30000 : 10000;
-    faiss::IndexPQ rotated(d, bytes, 8);
-    faiss::IndexPreTransform opq(&rotation, &rotated);
-    theirs(data, "Faiss OPQ + PQ", opq);
+  if (d % bytes != 0) {
+    fmt::print("(Faiss PQ needs a number of dimensions that {} bytes divide)\n", bytes);
   } else {
-    fmt::print("  (Faiss PQ needs a number of dimensions that {} bytes divide)\n", bytes);
+    if (want("pq")) add({theirs(data, "Faiss PQ", std::make_shared<faiss::IndexPQ>(d, bytes, 8), bits / 8)});
+    if (want("opq")) {
+      const auto opq =
+          std::make_shared<faiss::IndexPreTransform>(new faiss::OPQMatrix(d, bytes), new faiss::IndexPQ(d, bytes, 8));
+      opq->own_fields = true;
+      add({theirs(data, "Faiss OPQ + PQ", opq, bits / 8)});
+    }
   }
-  if (residual) {
-    // Norms of a byte each beyond the code, as ours has two in memory.
-    faiss::IndexResidualQuantizer rq(d, bytes, 8, faiss::METRIC_L2, faiss::AdditiveQuantizer::ST_norm_qint8);
-    theirs(data, "Faiss residual quantiser", rq);
+  if (want("residual")) {
+    // A byte more for the norm, as ours has two.
+    const auto rq = std::make_shared<faiss::IndexResidualQuantizer>(d, bytes, 8, faiss::METRIC_L2,
+                                                                    faiss::AdditiveQuantizer::ST_norm_qint8);
+    add({theirs(data, "Faiss residual quantiser", rq, rq->rq.code_size)});
   }
-  if (d % (2 * bytes) == 0) {
-    faiss::IndexPQFastScan fast(d, 2 * bytes, 4);
+  if (d % (2 * bytes) != 0) {
+    fmt::print("(Faiss PQFastScan needs a number of dimensions that {} parts divide)\n", 2 * bytes);
+  } else if (want("fastscan")) {
+    const auto fast = std::make_shared<faiss::IndexPQFastScan>(d, 2 * bytes, 4);
     // With a heap: its reservoir, the choice for k = 100, aborts on MNIST with a failed assertion (Faiss 1.7.3).
-    if (d > 256) fast.implem = 12;
-    theirs(data, "Faiss PQFastScan", fast);
-  } else {
-    fmt::print("  (Faiss PQFastScan needs a number of dimensions that {} parts divide)\n", 2 * bytes);
+    if (d > 256) fast->implem = 12;
+    add({theirs(data, "Faiss PQFastScan", fast, bits / 8)});
   }
+
+  bench::Rivals searches;
+  for (const auto& rival : rivals) searches.push_back(rival.search);
+  const auto times = bench::best_times(kSearches, searches, bench::cpu_now);
+  fmt::print("{} bits\n  {:<42} {:>6} {:>7} {:>7} {:>10} {:>12} {:>8}\n", bits, "", "bytes", "10@10", "10@100",
+             "us/query", "encoded/s", "train s");
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    const Rival& rival = rivals[i];
+    const Recall recall = recall_of(data, rival);
+    fmt::print("  {:<42} {:>6.1f} {:>7.3f} {:>7.3f} {:>10.1f} {:>12.0f} {:>8.1f}\n", rival.name, rival.bytes,
+               recall.first_10, recall.first_100, 1e6 * times[i] / static_cast<double>(data.queries.size()),
+               static_cast<double>(data.base.size()) / rival.encode, rival.train);
+  }
+  std::fflush(stdout);
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    parts.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print("reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [residual]\n");
+    fmt::print("reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [rival,rival,...]\n");
     return 2;
   }
   Data data{load_vectors(argv[1]), load_vectors(argv[2]), load_vectors(argv[3]), {}};
@@ -201,12 +242,9 @@ int main(int argc, char** argv) {
   data.queries = data.queries.slice(0, std::min(wanted, data.queries.size()));
   Progress silent;
   data.truth = exact_neighbours(data.base, data.queries, {kTrue, Metric::euclidean, {}, 0}, silent);
-  fmt::print("{} base vectors of dimension {}, learned on {}, {} queries, {}\n", data.base.size(),
-             data.base.dimension(), data.learn.size(), data.queries.size(), backend().simd);
-  const std::string lengths = argc > 4 ? argv[4] : "32,64,128";
-  for (std::size_t at = 0; at < lengths.size();) {
-    const std::size_t comma = std::min(lengths.find(',', at), lengths.size());
-    compare(data, std::stoul(lengths.substr(at, comma - at)), argc > 6 && std::string(argv[6]) == "residual");
-    at = comma + 1;
-  }
+  fmt::print("{}; {}\n", bench::machine(), bench::faiss_in_use());
+  fmt::print("{} base vectors of dimension {}, learned on {}, {} queries\n", data.base.size(), data.base.dimension(),
+             data.learn.size(), data.queries.size());
+  const auto rivals = split(argc > 6 ? argv[6] : "itq,recall,recall-1,pq,opq,fastscan");
+  for (const auto& bits : split(argc > 4 ? argv[4] : "32,64,128")) compare(data, std::stoul(bits), rivals);
 }

@@ -1,11 +1,12 @@
 // The scan beside the bare loops that it cannot beat, and beside Faiss, on one thread: scan_bench [CODES QUERIES]...
+// All are given the same queries in one call, equally often.
 #include <faiss/IndexBinaryFlat.h>
 #include <fmt/format.h>
-#include <omp.h>
 
 #include "bare_loops.h"
 #include "bdnn/index.h"
 #include "codes/interleaved.h"
+#include "faiss_rival.h"
 #include "search/content.h"
 #include "search_data.h"
 #include "timing.h"
@@ -13,10 +14,9 @@
 namespace {
 
 using bdnn::Codes;
-using faiss_id = faiss::IndexBinary::idx_t;
+using bdnn::bench::faiss_id;
 
 constexpr std::size_t kQueries = 100;
-constexpr std::size_t kFaissQueries = 4;
 std::uint64_t sink = 0;
 
 Codes first(const Codes& codes, std::size_t count) {
@@ -32,7 +32,7 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
   std::memcpy(words.data(), queries.data(), std::min(words.size() * 8, queries.size() * queries.bytes_per_code()));
   faiss::IndexBinaryFlat flat(static_cast<int>(database.bits()));
   flat.add(static_cast<faiss_id>(database.size()), database.data());
-  std::vector<std::int32_t> distances(kFaissQueries * 100);
+  std::vector<std::int32_t> distances(queries.size() * 100);
   std::vector<faiss_id> ids(distances.size());
   bdnn::Searcher searcher(1);
   bdnn::Results results;
@@ -40,18 +40,21 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
     return [&, k] { searcher.search(index, queries, {.k = k, .plan = bdnn::Plan::scan}, results); };
   };
   const auto faiss_search = [&](faiss_id k) {
-    return [&, k] { flat.search(kFaissQueries, queries.data(), k, distances.data(), ids.data()); };
+    return
+        [&, k] { flat.search(static_cast<faiss_id>(queries.size()), queries.data(), k, distances.data(), ids.data()); };
   };
   const std::uint8_t* tiles = index.content().segments.front().codes.tiles;  // the bare loop reads the same bytes
   const auto times = bdnn::bench::best_times(
       7, {[&] { sink += bdnn::bench::bare_popcounts(tiles, bytes, words.data(), queries.size()); }, ours(10), ours(100),
           faiss_search(10), faiss_search(100)});
   const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
-  const double few = static_cast<double>(queries.size()) / kFaissQueries;
-  fmt::print("{:10} {:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:8.3f} ({:.0f})  {:8.3f} ({:.0f})\n", name,
-             database.bits(), rate / times[0], rate / times[1], times[1] / times[0], rate / times[2],
-             times[2] / times[0], rate / few / times[3], few * times[3] / times[1], rate / few / times[4],
-             few * times[4] / times[2]);
+  fmt::print(
+      "{:10} {:4} bits {:6.2f} {:5} {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:8.3f} ({:5.1f})  {:8.3f} "
+      "({:5.1f})\n",
+      name, database.bits(), static_cast<double>(bytes) / static_cast<double>(database.size()), flat.code_size,
+      rate / times[0], rate / times[1], times[1] / times[0], rate / times[2], times[2] / times[0], rate / times[3],
+      times[3] / times[1], rate / times[4], times[4] / times[2]);
+  std::fflush(stdout);
 }
 
 void single(std::size_t bits, std::size_t bytes) {
@@ -75,15 +78,18 @@ void single(std::size_t bits, std::size_t bytes) {
   fmt::print("{:4} bits  {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:6.2f} ({:.1f})\n", bits, gigabytes / times[0],
              gigabytes / times[1], times[1] / times[0], gigabytes / times[2], times[2] / times[0], gigabytes / times[3],
              times[3] / times[1]);
+  std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  omp_set_num_threads(1);
+  bdnn::bench::set_faiss_threads(1);
+  fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
   fmt::print("{} queries at once, billions of codes per second on one thread\n", kQueries);
   fmt::print("in brackets: our time over the bare popcount loop's; Faiss's time over ours\n");
-  fmt::print("                     bare  ours, k = 10   ours, k = 100  Faiss, k = 10      Faiss, k = 100\n");
+  fmt::print("                  bytes per code\n");
+  fmt::print("                   ours Faiss   bare  ours, k = 10   ours, k = 100  Faiss, k = 10      Faiss, k = 100\n");
   constexpr std::size_t kCodes = 1'000'000;
   for (const std::size_t bits : {32, 64, 128, 256}) {
     batches("random", bdnn::bench::random_codes(bits, kCodes, 1), bdnn::bench::random_codes(bits, kQueries, 2));
