@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "codes/hamming.h"
 #include "bdnn/metrics.h"
+#include "codes/hamming.h"
 #include "faiss_rival.h"
 #include "timing.h"
 

@@ -81,6 +81,10 @@ class Index {
   std::shared_ptr<const Content> content_;
 };
 
+// Raises Error unless the codes of the index can be read through the model: as check_codes_match() (bdnn/encode.h).
+struct Model;
+void check_index_matches(const Model& model, const Index& index);
+
 // A new file, in the place of an old one if there is one. Keys that come twice raise Error.
 void build_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
                  const IndexOptions& options = {});

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "bdnn/error.h"
 
 namespace bdnn {
@@ -15,6 +17,16 @@ template <class... Args>
 template <class... Args>
 [[noreturn]] void failure(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(Error::Kind::failure, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// What work() returns; an Error that leaves it is given the name of what it is about: "base.fvecs: ...".
+template <class Work>
+auto with_name(const std::string& name, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), name + ": " + error.what());
+  }
 }
 
 }  // namespace bdnn

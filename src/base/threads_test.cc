@@ -103,6 +103,46 @@ TEST(SumOverSamples, IsTheSameBitForBitForAnyNumberOfThreads) {
   for (const int count : {2, 3, 8}) EXPECT_EQ(sum(count), one);
 }
 
+// What a sum is made of, in the order of its additions.
+struct Expression {
+  std::string text;
+  Expression& operator+=(const Expression& other) {
+    text = "(" + text + "+" + other.text + ")";
+    return *this;
+  }
+};
+
+std::string tree_of(std::size_t first, std::size_t count) {
+  TreeSum<Expression> sum{Expression()};
+  for (std::size_t i = first; i < first + count; ++i) {
+    sum.add([&](Expression& own) { own.text = std::to_string(i); });
+  }
+  return count == 0 ? "" : sum.total()->text;
+}
+
+TEST(TreeSum, FollowsAFixedTree) {
+  EXPECT_EQ(tree_of(0, 1), "0");
+  EXPECT_EQ(tree_of(0, 2), "(0+1)");
+  EXPECT_EQ(tree_of(0, 3), "((0+1)+2)");
+  EXPECT_EQ(tree_of(0, 5), "(((0+1)+(2+3))+4)");
+  EXPECT_EQ(tree_of(0, 7), "(((0+1)+(2+3))+((4+5)+6))");
+}
+
+TEST(TreeSum, AnAlignedRunCanBeSummedElsewhere) {
+  EXPECT_EQ(tree_of(0, 12), "(" + tree_of(0, 8) + "+" + tree_of(8, 4) + ")");
+  EXPECT_EQ(tree_of(0, 16), "(" + tree_of(0, 8) + "+" + tree_of(8, 8) + ")");
+}
+
+TEST(TreeSum, IsUsedAgainAfterClear) {
+  TreeSum<double> sum(0.0);
+  for (const double value : {1.0, 2.0, 4.0}) sum.add([&](double& own) { own = value; });
+  EXPECT_EQ(*sum.total(), 7);
+  sum.clear();
+  EXPECT_EQ(sum.total(), nullptr);
+  sum.add([](double& own) { own = 5; });
+  EXPECT_EQ(*sum.total(), 5);
+}
+
 TEST(SumOverSamples, BlocksCoverEachSampleOnce) {
   for (const std::size_t samples :
        {std::size_t{1}, kSamplesPerBlock - 1, kSamplesPerBlock, kSamplesPerBlock + 1, 5 * kSamplesPerBlock}) {

@@ -38,19 +38,13 @@ Vectors query_vectors_from(const std::string& path, const std::optional<Model>& 
 }
 
 Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, const EncodeOptions& options) {
-  try {
-    return encode(model, vectors, options);
-  } catch (const Error& error) {
-    throw Error(error.kind(), path + ": " + error.what());
-  }
+  return with_name(path, [&] { return encode(model, vectors, options); });
 }
 
 Codes codes_from(const std::string& path, const std::optional<Model>& model, const EncodeOptions& options) {
   if (is_codes_file(path)) {
     Codes codes = load_codes(path);
-    if (model && !codes.origin().model.empty() && codes.origin().model != fingerprint(*model)) {
-      misuse("{} was encoded by model {}, not by the given one ({})", path, codes.origin().model, fingerprint(*model));
-    }
+    if (model) with_name(path, [&] { check_codes_match(*model, codes); });
     if (options.refined && !codes.origin().refined) {
       misuse("{} holds codes already, which are not refined; give vectors to --codes refined", path);
     }

@@ -61,13 +61,6 @@ struct Answer {
   }
 };
 
-// Codes [0, count), of which a copy is small.
-Codes first_of(const Codes& codes, std::size_t count) {
-  if (count >= codes.size()) return codes;
-  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + count * codes.bytes_per_code());
-  return {codes.bits(), count, std::move(bytes), codes.origin()};
-}
-
 // The queries of a search: as codes, as vectors, or both.
 struct Queries {
   std::size_t in_file = 0;
@@ -86,7 +79,7 @@ Queries load_queries(const Arguments& arguments, const std::optional<Model>& mod
   if (!by_rank && (!model || is_codes_file(arguments.queries))) {
     queries.codes = codes_from(arguments.queries, model, {.threads = arguments.options.threads});
     queries.in_file = queries.codes.size();
-    queries.codes = first_of(queries.codes, first(queries.in_file));
+    queries.codes = queries.codes.slice(0, first(queries.in_file));
     if (need_vectors) queries.vectors = load_vectors(arguments.queries);
   } else {
     queries.vectors =
@@ -240,11 +233,7 @@ void search_verb(Arguments& arguments) {
     answer.index = Index::open(arguments.index);
     answer.size = answer.index->size();
     answer.bits = answer.index->bits();
-    if (model && !answer.index->info().origin.model.empty() &&
-        answer.index->info().origin.model != fingerprint(*model)) {
-      misuse("{} was encoded by model {}, not by the given one ({})", arguments.index,
-             answer.index->info().origin.model, fingerprint(*model));
-    }
+    if (model) with_name(arguments.index, [&] { check_index_matches(*model, *answer.index); });
   }
   const bool by_codes = arguments.rank != RankBy::hamming;
   const bool scan_scores = by_codes && !answer.index && arguments.shortlist == 0;

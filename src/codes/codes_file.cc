@@ -126,16 +126,6 @@ CodesHeader parse_header(const InputFile& file) {
   return header;
 }
 
-// A complaint about codes, with the file they come from.
-template <class Make>
-Codes named(const std::string& path, const Make& make) {
-  try {
-    return make();
-  } catch (const Error& error) {
-    throw Error(error.kind(), path + ": " + error.what());
-  }
-}
-
 Codes load_exchange(const std::string& path, std::size_t bits) {
   const Vectors rows = load_vectors(path);
   if (rows.shape().element != Element::u8) {
@@ -148,7 +138,7 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
   // The bytes stay where they are; the lambda keeps their owner.
   const std::shared_ptr<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(rows.data()),
                                                   [rows](const std::uint8_t*) {});
-  return named(path, [&] { return Codes(bits, rows.size(), bytes); });
+  return with_name(path, [&] { return Codes(bits, rows.size(), bytes); });
 }
 
 }  // namespace
@@ -182,7 +172,7 @@ Codes map_codes(const std::string& path) {
   const std::shared_ptr<void> mapping(address, [bytes](void* p) { ::munmap(p, bytes); });
   const std::shared_ptr<const std::uint8_t> codes(mapping,
                                                   static_cast<const std::uint8_t*>(address) + header.payload_offset);
-  return named(path, [&] { return Codes(header.bits, header.count, codes, header.origin); });
+  return with_name(path, [&] { return Codes(header.bits, header.count, codes, header.origin); });
 }
 
 Codes load_codes(const std::string& path, std::size_t bits) {
@@ -198,7 +188,7 @@ Codes load_codes(const std::string& path, std::size_t bits) {
   if (checksum(std::as_bytes(std::span(bytes))) != header.payload_checksum) {
     failure("{}: is damaged: the checksum of its codes does not agree", path);
   }
-  return named(path, [&] { return Codes(header.bits, header.count, std::move(bytes), header.origin); });
+  return with_name(path, [&] { return Codes(header.bits, header.count, std::move(bytes), header.origin); });
 }
 
 void save_codes(const Codes& codes, const std::string& path) {

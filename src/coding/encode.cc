@@ -169,11 +169,7 @@ std::size_t encode_file(const Model& model, const std::string& from, const std::
         const Range range = block_range(block, shape.count);
         reading.take(block, [&] { reader->read(range.count, own.vectors.get()); });
         const Vectors vectors({shape.dimension, range.count, shape.element}, own.vectors);
-        try {
-          encode_range(coder, vectors, {0, range.count}, range.first, own, own.codes.data());
-        } catch (const Error& error) {
-          throw Error(error.kind(), from + ": " + error.what());
-        }
+        with_name(from, [&] { encode_range(coder, vectors, {0, range.count}, range.first, own, own.codes.data()); });
       },
       [&](std::size_t block, int worker) {
         const Range range = block_range(block, shape.count);

@@ -27,7 +27,7 @@ int checked_rounds(int rounds) {
 
 const Decoder& decoder_of(const Model& model) {
   validate(model);
-  if (!model.decoder) misuse("the model has no decoder, which vectors are rebuilt with; train it without --no-decoder");
+  if (!model.decoder) misuse("the model has no decoder to rebuild vectors with; train one that has");
   return *model.decoder;
 }
 

@@ -92,7 +92,7 @@ void convert_elements(Element from, const std::byte* in, std::size_t n, Element 
           } else {
             text = fmt::format("{}", value);
           }
-          failure("{} in row {}, column {} cannot be kept as {}; choose another --element or format", text,
+          failure("{} in row {}, column {} cannot be kept as {}; choose another element type or format", text,
                   row + i / dimension, i % dimension, name_of(to));
         }
         std::memcpy(out + i * sizeof(To), &converted, sizeof(To));
@@ -148,11 +148,9 @@ Shape convert_file(const std::string& from, const std::string& to, const Convert
   for (std::size_t i = 0; i < in.count; i += block) {
     const std::size_t n = std::min(block, in.count - i);
     reader->read(n, raw.data());
-    try {
+    with_name(from, [&] {
       convert_elements(in.element, raw.data(), n * in.dimension, out.element, converted.data(), i, in.dimension);
-    } catch (const Error& error) {
-      throw Error(error.kind(), from + ": " + error.what());
-    }
+    });
     writer->write(n, converted.data());
   }
   writer->finish();

@@ -16,7 +16,7 @@ MappedVectors::MappedVectors(const std::string& path) : path_(path) {
   const auto reader = open_vectors(path);
   const auto placement = reader->placement();
   if (!placement || source.gzip) {
-    misuse("{}: cannot be read out of order; 'bdnn convert' makes .fvecs, .bvecs or .npy of it, which can", path);
+    misuse("{}: cannot be read out of order; convert it to .fvecs, .bvecs or .npy, which can", path);
   }
   shape_ = reader->shape();
   stride_ = placement->stride;

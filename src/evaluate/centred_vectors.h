@@ -14,8 +14,8 @@
 
 #include "base/blocks.h"
 #include "base/threads.h"
-#include "bdnn/vectors.h"
 #include "bdnn/ground_truth.h"
+#include "bdnn/vectors.h"
 
 namespace bdnn {
 

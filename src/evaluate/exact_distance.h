@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bdnn/vectors.h"
 #include "bdnn/ground_truth.h"
+#include "bdnn/vectors.h"
 #include "evaluate/select_kernel.h"
 
 namespace bdnn {

@@ -8,9 +8,9 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "bdnn/ground_truth.h"
 #include "data/element.h"
 #include "data/format.h"
-#include "bdnn/ground_truth.h"
 
 namespace bdnn {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "coding/codes_match.h"
 #include "evaluate/average_precision.h"
 #include "evaluate/rankings.h"
 #include "evaluate/score_rankings.h"
@@ -23,15 +24,7 @@ void check_sizes(std::size_t database, std::size_t queries) {
 
 void check_codes(const Codes& database, const Codes& queries) {
   check_sizes(database.size(), queries.size());
-  if (database.bits() != queries.bits()) {
-    misuse("the queries have {} bits, the database has {}; encode both with the same model", queries.bits(),
-           database.bits());
-  }
-  const std::string& a = database.origin().model;
-  const std::string& b = queries.origin().model;
-  if (!a.empty() && !b.empty() && a != b) {
-    misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
-  }
+  check_queries_match(database.bits(), database.origin(), queries);
 }
 
 void check_self(const Relevance& relevance, std::size_t database, std::size_t queries) {
@@ -266,9 +259,7 @@ MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const 
 MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& database, const Vectors& queries,
                               const Relevance& relevance, const MetricsOptions& options, Progress& progress) {
   check_sizes(database.size(), queries.size());
-  if (database.bits() != model.bits()) {
-    misuse("the database has codes of {} bits, the model's have {}", database.bits(), model.bits());
-  }
+  check_codes_match(model, database.bits(), database.origin());
   if (options.ties == Ties::order) misuse("codes that score the same are not put in the order of the database");
   MetricsOptions without_radii = options;
   without_radii.radii.clear();

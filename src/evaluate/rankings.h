@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/blocks.h"
-#include "evaluate/average_precision.h"
 #include "bdnn/metrics.h"
+#include "evaluate/average_precision.h"
 
 namespace bdnn {
 

@@ -6,10 +6,10 @@
 
 #include "base/blocks.h"
 #include "base/threads.h"
+#include "bdnn/metrics.h"
 #include "bdnn/vectors.h"
 #include "coding/code_scores.h"
 #include "evaluate/average_precision.h"
-#include "bdnn/metrics.h"
 
 namespace bdnn {
 

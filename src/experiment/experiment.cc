@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
-#include "bdnn/error.h"
+#include "base/error.h"
 #include "bdnn/ground_truth.h"
 
 namespace bdnn {
 namespace {
 
 Codes encode_part(const Model& model, const Vectors& vectors, const std::string& part, const EncodeOptions& options) {
-  try {
-    return encode(model, vectors, options);
-  } catch (const Error& error) {
-    throw Error(error.kind(), "the protocol's " + part + ": " + error.what());
-  }
+  return with_name("the protocol's " + part, [&] { return encode(model, vectors, options); });
 }
 
 // What every run of an experiment has in common.

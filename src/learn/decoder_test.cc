@@ -23,7 +23,7 @@ Case random_case(Eigen::Index dimension, Eigen::Index bits, Eigen::Index samples
   for (float& v : made.b.reshaped()) v = random.below(3) == 0 ? -1.0F : 1.0F;
   RidgePartialSums partial(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension));
   partial.add(made.x.data(), made.b.data(), static_cast<std::size_t>(samples));
-  partial.add_to(made.sums);
+  partial.assign_to(made.sums);
   return made;
 }
 
@@ -69,7 +69,7 @@ TEST(Decoder, BitsThatSayNothingDoNoHarm) {
   RidgePartialSums partial(3, 5);
   partial.add(made.x.data(), made.b.data(), 200);
   RidgeSums sums(3, 5);
-  partial.add_to(sums);
+  partial.assign_to(sums);
   const RidgeRegression decoder = fit_ridge(sums, 0);
   EXPECT_TRUE(decoder.w.allFinite());
   EXPECT_LT(decoder.w.cwiseAbs().maxCoeff(), 10);
@@ -103,13 +103,16 @@ TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
     for (const std::size_t first : {0, 100}) {  // in two parts
       partial.clear();
       partial.add(x.data() + first * 5, codes.data() + first * bytes, first == 0 ? 100 : 200);
-      partial.add_to(counted);
+      GroupSums part(groups, 5);
+      partial.assign_to(part);
+      partial.add_counts_to(counted);
+      counted += part;
     }
     const RidgeSums sums = counted.of_features();
     RidgeSums expected(groups.features(), 5);
     RidgePartialSums written(groups.features(), 5);
     written.add(x.data(), features.data(), samples);
-    written.add_to(expected);
+    written.assign_to(expected);
     EXPECT_LT((sums.bb - expected.bb).cwiseAbs().maxCoeff(), 1e-9);
     EXPECT_LT((sums.b - expected.b).cwiseAbs().maxCoeff(), 1e-9);
     EXPECT_LT((sums.bx - expected.bx).cwiseAbs().maxCoeff(), 1e-2);

@@ -9,14 +9,12 @@
 namespace bdnn {
 namespace {
 
-[[noreturn]] void refuse_number(const float* x, std::size_t dimension, const Range& range) {
+void refuse_not_finite(const float* x, std::size_t dimension, const Range& range) {
   for (std::size_t i = 0; i < range.count * dimension; ++i) {
     if (std::isfinite(x[i])) continue;
     failure("the training data has {} in row {}, column {} (counted from 0); every number must be finite", x[i],
             range.first + i / dimension, i % dimension);
   }
-  failure("the training data has numbers near row {} that are too large to add up in float; scale them down",
-          range.first);
 }
 
 // Calls f(range, floats) for each cache-sized part of a block.
@@ -43,7 +41,7 @@ VectorXd mean_of(const Vectors& x, Threads& threads) {
       for (std::size_t i = 0; i < part.count; ++i) {
         tile_sum += view(values + i * x.dimension(), x.dimension(), 1).col(0).cast<double>();
       }
-      if (!tile_sum.allFinite()) refuse_number(values, x.dimension(), part);
+      if (!tile_sum.allFinite()) refuse_not_finite(values, x.dimension(), part);
       sum += tile_sum;
     });
   });

@@ -32,6 +32,10 @@ bool fetch(const Index& index, std::uint64_t id, std::uint8_t* code) {
 
 }  // namespace
 
+void check_index_matches(const Model& model, const Index& index) {
+  check_codes_match(model, index.bits(), index.info().origin);
+}
+
 CodeScorer::CodeScorer(const Model& model, RankBy by)
     : state_(std::make_shared<const State>(
           State{by, CodeScores(model, by), HashEncoder(model.function), bdnn::fingerprint(model)})) {}

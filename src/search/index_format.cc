@@ -180,8 +180,7 @@ IndexState read_state(const InputFile& file) {
     best = block;
     found = true;
   }
-  if (!ours)
-    failure("{}: does not start with the signature of an index; make one with 'bdnn index build'", file.path());
+  if (!ours) failure("{}: does not start with the signature of an index; build one from codes first", file.path());
   if (!found) failure("{}: is damaged: the checksum of its header does not agree", file.path());
   IndexState state{best.sequence, {best.catalog_offset, best.catalog_bytes, best.catalog_checksum}, best.end, {}};
   // Asked anew: a writer may have added to the file since it was opened.

@@ -45,7 +45,7 @@ VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
     : state_(new State{MappedVectors(path), {}, queries.size()}) {
   const Shape& shape = state_->vectors.shape();
   if (shape.element != Element::f32 && shape.element != Element::u8) {
-    misuse("{}: holds {} values; vectors to rank by are f32 or u8 ('bdnn convert --element' changes them)", path,
+    misuse("{}: holds {} values; vectors to rank by must be f32 or u8; convert them first", path,
            name_of(shape.element));
   }
   if (shape.dimension != queries.dimension()) {

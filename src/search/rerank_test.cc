@@ -100,7 +100,7 @@ TEST(Rerank, WhatDoesNotFitIsRefused) {
   EXPECT_BDNN_ERROR(VectorRanking(folder / "b.fvecs", Vectors(4, 1, whole_numbers(4, 1))), misuse, "dimension 3");
   save(folder / "b.csv", 3, whole_numbers(30, 1), Element::f32);
   EXPECT_BDNN_ERROR(VectorRanking(folder / "b.csv", Vectors(3, 1, whole_numbers(3, 1))), misuse,
-                    "'bdnn convert' makes");
+                    "convert it to .fvecs");
   const VectorRanking ranking(folder / "b.fvecs", Vectors(3, 1, whole_numbers(3, 1)));
   Results shortlists;
   shortlists.append(std::vector<Neighbour>{{10, 0}});

@@ -92,7 +92,7 @@ class Mistakes(CommandLine):
         self.ok("encode", "--model", self.path("a.bdnn"), "--data", self.path("x.npy"), "--out", self.path("a.codes"))
         self.ok("encode", "--model", self.path("b.bdnn"), "--data", self.path("x.npy"), "--out", self.path("b.codes"))
         self.fails(2, "encode both with the same model", "search", "--database", self.path("a.codes"), "--queries", self.path("b.codes"))
-        self.fails(2, "not by the given one", "search", "--model", self.path("b.bdnn"), "--database", self.path("a.codes"),
+        self.fails(2, "not by this one", "search", "--model", self.path("b.bdnn"), "--database", self.path("a.codes"),
                    "--queries", self.path("x.npy"))
         np.save(self.path("labels.npy"), np.arange(399))
         self.fails(2, "labels.npy has 399 labels for 400 vectors", "search", "--database", self.path("a.codes"),

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "data/format.h"
 #include "bdnn/ground_truth.h"
+#include "data/format.h"
 
 namespace bdnn {
 namespace {

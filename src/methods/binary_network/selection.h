@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "bdnn/metrics.h"
 #include "bdnn/progress.h"
 #include "bdnn/vectors.h"
-#include "bdnn/metrics.h"
 #include "learn/target_codes.h"
 
 namespace bdnn {
