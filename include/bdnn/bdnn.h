@@ -1,4 +1,4 @@
-// bdnn: learned binary codes for vectors. Everything that a program needs:
+// bdnn: learned binary codes for vectors. Includes all public headers:
 //
 //     bdnn::Vectors x = bdnn::load_vectors("train.fvecs");
 //     bdnn::Model model = bdnn::train(x, {.method = "itq", .bits = 32});

@@ -1,4 +1,4 @@
-// From vectors to codes, and back.
+// From vectors to codes and back.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@ namespace bdnn {
 
 // Which codes a model gives.
 struct EncodeOptions {
-  // false: the signs of the hash function, for Hamming distance. true: the codes, near those, from which the decoder
-  // rebuilds the vectors best, for search by reconstruction (bdnn/scores.h).
+  // false: the signs of the hash function, for Hamming distance. true: nearby codes that minimise the decoder's
+  // reconstruction error, for search by reconstruction (bdnn/scores.h).
   bool refined = false;
-  int local_search = 8;  // of refined codes: rounds of search beyond the nearest minimum; more take longer
+  int local_search = 8;  // of refined codes: rounds of search beyond the nearest minimum; slower
   int threads = 0;       // 0: one per core
 };
 
-// A model made ready to encode: weights are packed and threads started once. Once warm, it allocates nothing but what
-// it returns. One thread may use it at a time; threads that encode at the same time have one each.
+// A model prepared for encoding: weights are packed and threads started once. Once warm, it allocates only what it
+// returns. Not thread-safe: give each thread that encodes its own.
 //
 //     bdnn::Encoder encoder(model);
 //     encoder.encode(vector, code);                 // one vector: dimension() floats to bytes_per_code() bytes
 //     bdnn::Codes codes = encoder.encode(vectors);  // many, on all threads
 class Encoder {
  public:
-  // Refined codes of a model without a decoder raise Error.
+  // Asking for refined codes raises Error if the model has no decoder.
   explicit Encoder(const Model& model, const EncodeOptions& options = {});
   ~Encoder();
   Encoder(Encoder&&) noexcept;
@@ -39,16 +39,16 @@ class Encoder {
   std::size_t dimension() const;
   std::size_t bits() const;
   std::size_t bytes_per_code() const;
-  const CodesOrigin& origin() const;  // of the codes it makes
+  const CodesOrigin& origin() const;  // origin of the codes it makes
 
-  // The code of one vector, on the calling thread. A vector that is not finite raises Error.
+  // Encodes one vector on the calling thread. A value that is not finite raises Error.
   void encode(const float* vector, std::uint8_t* code);
 
-  // The codes of all vectors, one after the other. One that is not finite raises Error with its number.
+  // Encodes all vectors, one code after the other. A value that is not finite raises Error with the vector's number.
   void encode(const Vectors& vectors, std::uint8_t* codes);
   Codes encode(const Vectors& vectors);
 
-  // The outputs before the sign, bits() floats per vector. A hash function without outputs raises Error.
+  // The hash function's outputs before the sign, bits() floats per vector. One without outputs raises Error.
   void outputs(const Vectors& vectors, float* outputs);
 
  private:
@@ -56,35 +56,34 @@ class Encoder {
   std::unique_ptr<State> state_;
 };
 
-// The same, once.
+// The same for a single call.
 Codes encode(const Model& model, const Vectors& vectors, const EncodeOptions& options);
 Codes encode(const Model& model, const Vectors& vectors, int threads = 0);
 
-// Raises Error unless the codes can be read through the model: they have its length and, where they know their model,
-// were made by it.
+// Raises Error unless the codes fit the model: they have its length and, if their model is known, it is this one.
 void check_codes_match(const Model& model, const Codes& codes);
 
-// The outputs of the hash function before the sign: vectors of bits() floats.
+// The hash function's outputs before the sign, as vectors of dimension bits().
 Vectors outputs(const Model& model, const Vectors& vectors, int threads = 0);
 
-// The vectors that the model's decoder rebuilds from codes: dimension() floats each. A model without a decoder, or
-// codes of another model, raise Error.
+// Rebuilds vectors from codes with the model's decoder. A model without a decoder, or codes of another model, raise
+// Error.
 Vectors reconstruct(const Model& model, const Codes& codes, int threads = 0);
 
-// encode() from file to file (any format that load_vectors reads; .codes, .npy or .bvecs), in memory that does not
-// grow with the files. Returns the number of vectors.
+// encode() from a file of vectors (any format of load_vectors) to a file of codes (.codes, .npy or .bvecs), in memory
+// that does not grow with the files. Returns the number of vectors.
 std::size_t encode_file(const Model& model, const std::string& vectors, const std::string& codes,
                         const EncodeOptions& options, Progress& progress);
 
-// How far rebuilt vectors are from the originals: means over all vectors.
+// Error of rebuilt vectors: means over all vectors.
 struct ReconstructionError {
   std::size_t count = 0;
   double error = 0;     // ||x - rebuilt x||^2
-  double variance = 0;  // ||x - mean x||^2: what one code for all would leave
+  double variance = 0;  // ||x - mean x||^2: the error of rebuilding every vector as the mean
 };
 
-// reconstruct() from file to file, in memory that does not grow with the files. Beside the originals, if they are
-// named, the error is measured; else it is 0. Either `rebuilt` or `originals` may be "".
+// reconstruct() from file to file, in memory that does not grow with the files. If `originals` is given, the error is
+// measured against it; otherwise it is 0. Either `rebuilt` or `originals` may be "".
 ReconstructionError reconstruct_file(const Model& model, const std::string& codes, const std::string& rebuilt,
                                      const std::string& originals, int threads, Progress& progress);
 

@@ -1,4 +1,4 @@
-// The one way in which bdnn fails.
+// The exception that bdnn raises.
 #pragma once
 
 #include <stdexcept>
@@ -6,11 +6,11 @@
 
 namespace bdnn {
 
-// What was wrong, where, and what would be right, in one sentence for the person who sees it.
+// The message says what was wrong, where, and what would be right, in one sentence.
 //
-// Kind tells whose turn it is: `misuse` is mended by calling differently (a wrong option, a code length that
-// the data cannot give), `failure` by mending the world (a missing file, a full disk, a broken file).
-// The program's exit status is 2 for misuse and 1 for failure.
+// The kind says who can fix it: `misuse` the caller (a wrong option, more bits than the data allows), `failure`
+// whoever looks after the machine (a missing file, a full disk, a damaged file). The program's exit status is 2 for
+// misuse and 1 for failure.
 class Error : public std::runtime_error {
  public:
   enum class Kind { misuse, failure };

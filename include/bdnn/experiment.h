@@ -1,11 +1,10 @@
-// Experiments: models trained and measured as a protocol says, for several code lengths and seeds.
+// Experiments: train and measure models under a protocol, for several code lengths and seeds.
 //
 //     bdnn::Protocol protocol = bdnn::load_protocol("protocols/mnist-50-neighbours.toml");
 //     bdnn::Dataset dataset = bdnn::load_dataset(protocol, "mnist", protocol.split.seed);
 //     bdnn::ExperimentOptions options{.bits = {8, 16}, .seeds = {1, 2, 3}, .metrics = protocol.metrics};
-//     for (const bdnn::ExperimentSummary& row : bdnn::summarize(bdnn::run_experiment(protocol, dataset, options,
-//     progress))) {
-//     ... }
+//     auto runs = bdnn::run_experiment(protocol, dataset, options, progress);
+//     for (const bdnn::ExperimentSummary& row : bdnn::summarize(runs)) { ... }
 #pragma once
 
 #include <cstddef>
@@ -25,27 +24,27 @@ namespace bdnn {
 
 struct ExperimentOptions {
   TrainOptions train = {};                 // bits, seed, labels, data_name and threads are set for each run
-  std::vector<std::size_t> bits = {32};    // code lengths; a model is trained for each of them ...
-  std::vector<std::uint64_t> seeds = {1};  // ... and each of these
-  EncodeOptions encoding = {};             // of the database; queries are encoded by the hash function
+  std::vector<std::size_t> bits = {32};    // code lengths; a model is trained for each length ...
+  std::vector<std::uint64_t> seeds = {1};  // ... and each seed
+  EncodeOptions encoding = {};             // of the database; queries always get hash codes
   RankBy rank = RankBy::hamming;
   MetricsOptions metrics = {};
-  std::string cache = {};  // folder that keeps true neighbours (cached_neighbours); "": none
+  std::string cache = {};  // folder for true neighbours (cached_neighbours); "": none
   int threads = 0;         // 0: one per core. Results do not depend on it
 };
 
-// One model and what it was worth.
+// One model and its results.
 struct ExperimentRun {
   std::size_t bits = 0;
   std::uint64_t seed = 0;
   MetricsResult result;
 };
 
-// Runs in the order of bits, then seeds.
+// Trains and measures a model for every length and seed. Runs are ordered by bits, then seeds.
 std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Dataset& dataset,
                                           const ExperimentOptions& options, Progress& progress);
 
-// Measures a trained model in the same way; the training options are not used.
+// The same for a trained model; the training options are not used.
 ExperimentRun run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
                              const ExperimentOptions& options, Progress& progress);
 
@@ -54,10 +53,10 @@ struct ExperimentSummary {
   std::size_t bits = 0;
   std::size_t runs = 0;
   NamedValues mean;
-  NamedValues spread;  // largest less smallest
+  NamedValues spread;  // largest minus smallest
 };
 
-// One row per code length. Runs of the same length stand together.
+// One row per code length. Runs of the same length must be adjacent.
 std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs);
 
 }  // namespace bdnn

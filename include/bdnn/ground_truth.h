@@ -1,4 +1,4 @@
-// The true nearest neighbours, which searches by codes are measured against.
+// True nearest neighbours, the reference for searches by codes.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr Metric kMetrics[] = {Metric::euclidean, Metric::cosine};
 std::string_view name_of(Metric metric);
 Metric metric_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
-// The k nearest database vectors of each query, nearest first; equal distances by ascending id.
+// The k nearest database vectors of each query, nearest first; ties by ascending id.
 struct GroundTruth {
   std::size_t k = 0;
   std::vector<std::int32_t> ids;  // k per query
@@ -34,29 +34,29 @@ struct GroundTruthOptions {
   int threads = 0;                      // 0: one per core
 };
 
-// By exhaustive search. The order is that of distances in double, added up in index order:
+// Exhaustive search. Neighbours are ordered by their distance in double, summed in index order:
 //   euclidean: sum (q - x)^2; cosine: 1 - dot(q, x) / (|q| |x|), where a zero vector raises Error.
 //
-// How: products in float give every distance with an error that is bounded; only what the bound cannot rule out is
+// How: float products give every distance with a bounded error; only candidates that the bound cannot rule out are
 // computed in double. So the result is exact, at little more than the cost of the product, and the same for any number
 // of threads and any SIMD target. Data that defeats the bound (say, all vectors within a rounding error of each
-// other) only costs time.
+// other) only takes longer.
 //
 // Memory: 4 bytes per database vector (cosine: 12); per thread, 8 bytes for each of 2 k + 512 candidates of a block of
-// at most 384 queries, fewer where that were more than 64 MiB, and about 3 MiB to work in. uint8 and float32 stay as
-// they are; a database of other elements is copied to float once.
+// at most 384 queries (fewer if that exceeds 64 MiB), and about 3 MiB of scratch. uint8 and float32 are used as they
+// are; a database of another element type is copied to float once.
 GroundTruth exact_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                              Progress& progress);
 
-// As rows of int32: .ivecs, or another format that holds them.
+// Writes rows of int32: .ivecs or another format that holds them.
 void save_ground_truth(const GroundTruth& truth, const std::string& path);
 
-// From .ivecs, .npy, "file.hdf5:neighbors" or any other file of integers. The first k columns are taken, all if k is 0;
-// a file that cannot belong to so many database vectors and queries raises Error.
+// Reads .ivecs, .npy, "file.hdf5:neighbors" or any other file of integers, the first k columns or all if k is 0. A file
+// that does not fit the database and the queries raises Error.
 GroundTruth load_ground_truth(const std::string& path, std::size_t database_size, std::size_t queries, std::size_t k);
 
-// As exact_neighbours(), kept in a folder under a name that follows the content of both inputs and the options. A kept
-// file that is damaged is computed anew. folder "": nothing is kept.
+// exact_neighbours(), cached in a folder under a name derived from the content of both inputs and the options. A
+// damaged file is computed again. folder "": no cache.
 GroundTruth cached_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                               const std::string& folder, Progress& progress);
 

@@ -1,4 +1,4 @@
-// The methods that learn a hash function.
+// Training: the methods that learn a hash function.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 namespace bdnn {
 
 struct TrainOptions {
-  std::string method = "itq";                   // a name of methods()
-  std::size_t bits = 32;                        // the length of the codes, 1 to 4,096
-  std::uint64_t seed = 1;                       // of everything random; the same seed gives the same model, bit for bit
+  std::string method = "itq";                   // a name from methods()
+  std::size_t bits = 32;                        // code length, 1 to 4,096
+  std::uint64_t seed = 1;                       // the same seed gives the same model, bit for bit
   int threads = 0;                              // 0: one per core. The model does not depend on it
-  std::string profile = "default";              // a name of the method's profiles: which settings to start from
-  std::map<std::string, std::string> set = {};  // the method's own options, by name; they go before the profile's
-  std::vector<std::int64_t> labels = {};        // of the vectors, for supervised methods; -1: unlabelled
-  std::string data_name = {};                   // what to call the data in the model's record
-  bool decoder = true;                          // the model gets a decoder, which rebuilds vectors from codes
+  std::string profile = "default";              // the settings to start from: a name of the method's profiles
+  std::map<std::string, std::string> set = {};  // the method's options, by name; they override the profile
+  std::vector<std::int64_t> labels = {};        // one per vector, for supervised methods; -1: unlabelled
+  std::string data_name = {};                   // name of the data, for the model's record
+  bool decoder = true;                          // give the model a decoder, which rebuilds vectors from codes
 
-  // Long trainings leave a file here after each round, from which an interrupted one goes on. "": none.
+  // File that a long training writes after each round, to resume from after an interruption. "": none.
   std::string checkpoint = {};
-  bool resume = false;  // go on from `checkpoint`, if it exists; the result is that of an uninterrupted training
+  bool resume = false;  // resume from `checkpoint` if it exists; the model is that of an uninterrupted training
 };
 
-// Learns a hash function from the vectors. An unknown method, option or value raises Error with the right ones.
+// Learns a hash function from the vectors. An unknown method, option or value raises Error and lists the valid ones.
 Model train(const Vectors& vectors, const TrainOptions& options = {});
 Model train(const Vectors& vectors, const TrainOptions& options, Progress& progress);
 
@@ -41,7 +41,7 @@ struct OptionInfo {
 struct ProfileInfo {
   std::string name;
   std::string summary;
-  std::map<std::string, std::string> options;  // what it sets
+  std::map<std::string, std::string> options;  // the options it sets
 };
 struct MethodInfo {
   std::string name;
@@ -50,7 +50,7 @@ struct MethodInfo {
   std::vector<OptionInfo> options;
   std::vector<ProfileInfo> profiles;  // besides "default"
   bool supervised = false;            // learns from labels
-  bool resumable = false;             // leaves checkpoints
+  bool resumable = false;             // writes checkpoints
 };
 std::vector<MethodInfo> methods();
 

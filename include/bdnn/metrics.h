@@ -1,4 +1,4 @@
-// How well codes find what is relevant: average precision, precision and recall of a ranking by Hamming distance.
+// Metrics of retrieval: average precision, precision and recall of a ranking by Hamming distance or by score.
 // docs/evaluation.md derives the formulas.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace bdnn {
 
-// The order of codes at the same distance, without which a ranking is not defined.
+// How codes at the same distance are ordered; without such a rule a ranking is not defined.
 enum class Ties {
   expected,  // the mean over all orders
   order,     // by position in the database, as a stable sort gives
@@ -33,10 +33,10 @@ inline constexpr Ties kAllTies[] = {Ties::expected, Ties::order, Ties::best, Tie
 std::string_view name_of(Ties ties);
 Ties ties_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
-// What is relevant to each query: listed positions in the database, or all that has the query's label.
+// What is relevant to each query: a list of database positions, or all codes with the query's label.
 struct Relevance {
   struct Neighbours {
-    std::span<const std::int32_t> ids;  // per_query of each query, nearest first, query after query; not copied
+    std::span<const std::int32_t> ids;  // query after query, per_query each, nearest first; not copied
     std::size_t per_query;
   };
   struct Labels {
@@ -47,7 +47,7 @@ struct Relevance {
   static Relevance neighbours(std::span<const std::int32_t> ids, std::size_t per_query) {
     return {Neighbours{ids, per_query}, {}};
   }
-  // What has no label (-1) is relevant to nothing.
+  // -1 means no label: relevant to nothing.
   static Relevance labels(std::vector<std::int64_t> database, std::vector<std::int64_t> queries) {
     constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
     std::replace(database.begin(), database.end(), std::int64_t{-1}, kNone);
@@ -56,19 +56,19 @@ struct Relevance {
   }
 
   std::variant<Neighbours, Labels> of;
-  std::vector<std::int64_t> self;  // empty, or of each query the position to leave out of its ranking; -1: none
+  std::vector<std::int64_t> self;  // empty, or for each query the position to leave out of its ranking (-1: none)
 };
 
 struct MetricsOptions {
   Ties ties = Ties::expected;
-  std::size_t cutoff = 0;                // average precision looks at this many; 0: at all
-  std::vector<std::size_t> radii = {2};  // precision and recall of what is within these distances ...
-  std::vector<std::size_t> at = {};      // ... and of the first so many
-  bool curve = false;                    // as radii, for 0 to the number of bits
+  std::size_t cutoff = 0;                // average precision over the first so many; 0: over all
+  std::vector<std::size_t> radii = {2};  // precision and recall within these distances ...
+  std::vector<std::size_t> at = {};      // ... and among the first k, for each of these k
+  bool curve = false;                    // the same for every radius from 0 to the number of bits
   int threads = 0;                       // 0: one per core. Results do not depend on it
 };
 
-// Means over all queries. A query to which nothing is relevant counts as 0 in every precision and recall; multiply by
+// Means over all queries. A query without anything relevant counts as 0 in every precision and recall; multiply by
 // queries / (queries - queries_without_relevant) for the mean over the others.
 struct MetricsResult {
   std::size_t queries = 0;
@@ -78,42 +78,42 @@ struct MetricsResult {
   std::size_t cutoff = 0;
   std::size_t queries_without_relevant = 0;
 
-  // The sum of the precisions at the ranks of the relevant codes, over the number of all that are relevant, whatever
+  // The sum of the precisions at the ranks of the relevant codes, divided by the number of all relevant codes whatever
   // the cutoff.
   double mean_average_precision = 0;
-  // The same with the mean of the precisions at the rank and just before it (before the first rank: 1), which is the
-  // area under the curve by trapezoids. Some authors report this one.
+  // The same by trapezoids under the precision-recall curve: the mean of the precision at the rank and just before it
+  // (before the first rank: 1). Some authors report this one.
   double mean_average_precision_trapezoid = 0;
 
   struct AtRadius {
     std::size_t radius = 0;
     double precision = 0;  // 0 for a query that finds nothing
     double recall = 0;
-    double empty = 0;      // the share of queries that find nothing
-    double looked_at = 0;  // how many codes are within
+    double empty = 0;      // share of queries that find nothing
+    double looked_at = 0;  // number of codes within the radius
   };
   struct AtRank {
     std::size_t k = 0;
     double precision = 0;
     double recall = 0;
-    std::optional<double> nearest = {};  // with lists of neighbours: how often the true nearest is among the first k
+    std::optional<double> nearest = {};  // with lists of neighbours: how often the true nearest is in the first k
   };
   std::vector<AtRadius> radii;
   std::vector<AtRank> ranks;
   std::vector<AtRadius> curve;
 };
 
-// All that was measured, by the names of docs/evaluation.md ("mAP", "precision@r2", "recall@100"); each name once.
+// All results under their names in docs/evaluation.md ("mAP", "precision@r2", "recall@100"); names are unique.
 using NamedValues = std::vector<std::pair<std::string, double>>;
 NamedValues values_of(const MetricsResult& result);
 
-// Ranks the database for every query, in one pass over the codes and without sorting. What does not fit together
-// raises Error.
+// Ranks the database for every query, in one pass over the codes and without sorting. Inputs that do not fit together
+// raise Error.
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
                              const MetricsOptions& options, Progress& progress);
 
-// The same for a ranking by asymmetric distance or reconstruction, where the queries stay vectors. There are no radii
-// then, and ties are not broken by position.
+// The same for a ranking by asymmetric distance or reconstruction, whose queries are vectors. Radii do not apply, and
+// Ties::order raises Error.
 MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& database, const Vectors& queries,
                               const Relevance& relevance, const MetricsOptions& options, Progress& progress);
 

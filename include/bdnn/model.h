@@ -1,4 +1,4 @@
-// What training leaves behind: a hash function, with a record of how it came about.
+// A trained model: a hash function, usually a decoder, and a record of the training.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ std::string_view name_of(Activation activation);
 struct Layer {
   std::size_t inputs = 0;
   std::size_t outputs = 0;
-  std::vector<float> weight;  // outputs x inputs, row after row: as PyTorch's Linear keeps it
+  std::vector<float> weight;  // outputs x inputs, row-major, as in PyTorch's Linear
   std::vector<float> bias;    // outputs
   Activation activation = Activation::identity;
 };
 
-// A feed-forward network; the sign of its last layer's outputs is the code. With one layer of the identity it is an
-// affine map, which is all that LSH, PCA hashing and ITQ leave; with one of the cosine, the eigenfunctions of Spectral
-// Hashing or the random Fourier features of SKLSH. A last layer does not end in a sigmoid, which has no sign.
+// A feed-forward network; the code is the sign of its last layer's outputs. With a single identity layer it is an
+// affine map: LSH, PCA hashing, ITQ. With a single cosine layer it gives the eigenfunctions of Spectral Hashing or the
+// random Fourier features of SKLSH. The last layer must not be a sigmoid, which is never negative.
 struct Network {
   std::vector<Layer> layers;
 };
 
-// Anchors, and a network that takes a number per anchor: how far the vector is from it, or how similar to it.
-// Spherical Hashing leaves distances, the kernel methods (KSH, SDH, BRE, KLSH) Gaussians.
+// A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical
+// Hashing uses distances, the kernel methods (KSH, SDH, BRE, KLSH) Gaussians.
 struct AnchorNetwork {
   enum class Kernel : std::uint8_t {
     distance,  // ||x - a||
@@ -42,33 +42,33 @@ struct AnchorNetwork {
   float gamma = 1;
   std::size_t dimension = 0;
   std::vector<float> anchors;  // one after the other, `dimension` floats each
-  Network network;             // its inputs are the anchors
+  Network network;             // one input per anchor
 
   std::size_t anchor_count() const { return dimension == 0 ? 0 : anchors.size() / dimension; }
 };
 std::string_view name_of(AnchorNetwork::Kernel kernel);
 
-// Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits, as -1 and +1.
-// Where `group` is 4 or 8 instead of 1, the bits are taken in groups of so many, the last of those that are left, and
-// the products of a group's bits are features too, so that each value of a group stands for a vector of its own. They
-// come group after group; in a group, feature s = 1, 2, 3, ... is the product of the bits that are set in s.
+// Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits as -1 and +1. If
+// `group` is 4 or 8, bits form groups of that size (the last may be smaller), and the products of a group's bits are
+// features too, so that each value of a group stands for a vector of its own. Features are ordered by group; within a
+// group, feature s = 1, 2, 3, ... is the product of the bits set in s.
 struct Decoder : Layer {
   std::size_t group = 1;
 };
 
-// Many methods, few forms: every method ends in one of these, so there is one encoder and one layout in the model
-// file for each form, not for each method.
+// Many methods, few forms: every method trains one of these, so encoders and file layouts exist per form, not per
+// method.
 using HashFunction = std::variant<Network, AnchorNetwork>;
 
-// How a hash function came about; it has no influence on what it computes.
+// How a model was trained; has no influence on what it computes.
 struct TrainingRecord {
   std::string method;  // "itq"
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> options;  // of the method, by name, defaults included
-  std::string data;                            // what the training data was called; "" if unknown
-  std::size_t samples = 0;                     // how many vectors it was trained on
+  std::map<std::string, std::string> options;  // of the method, defaults included
+  std::string data;                            // name of the training data; "" if unknown
+  std::size_t samples = 0;                     // number of training vectors
   std::string program;                         // "bdnn 0.1.0"
-  std::string outcome = {};                    // what training says of itself: which iteration was kept; "" if nothing
+  std::string outcome = {};                    // what training reported, such as the iteration it kept; or ""
 };
 
 struct Model {
@@ -76,13 +76,13 @@ struct Model {
   std::optional<Decoder> decoder = {};
   TrainingRecord record = {};
 
-  std::size_t dimension() const;  // of the vectors it takes
-  std::size_t bits() const;       // of the codes it gives
+  std::size_t dimension() const;  // of its input vectors
+  std::size_t bits() const;       // per code
 
-  // Whether the hash function has outputs before the sign: asymmetric distance and outputs() need them.
+  // Whether the hash function has outputs before the sign, which asymmetric distance and outputs() need.
   bool has_outputs() const;
 
-  // The hash function in words, a line per part: "784 -> 32 identity".
+  // The hash function in words, one line per part: "784 -> 32 identity".
   std::vector<std::string> describe() const;
 };
 
@@ -91,7 +91,7 @@ struct Model {
 void save_model(const Model& model, const std::string& path);
 Model load_model(const std::string& path);
 
-// The checksum of the model file: equal for equal models. It stands in the codes that the model made.
+// The checksum of the model file: equal for equal models. Codes record the fingerprint of their model.
 std::string fingerprint(const Model& model);
 
 }  // namespace bdnn

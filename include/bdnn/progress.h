@@ -8,18 +8,19 @@
 
 namespace bdnn {
 
-// Told how far a long job has come. This one says nothing; derive from it to show a bar.
+// Receives the progress of a long job; derive from it to show a bar. This one ignores it. An exception from a callback
+// cancels the job.
 class Progress {
  public:
   virtual ~Progress() = default;
 
-  // `done` of `total` steps of `stage` ("ITQ rotations") are behind us. Always called from one thread at a time.
+  // `done` of `total` steps of `stage` ("ITQ rotations") are complete. Called from one thread at a time.
   virtual void update(std::string_view stage, std::size_t done, std::size_t total) {
     (void)stage, (void)done, (void)total;
   }
 
-  // A training that works in rounds has ended one: what it came to, by name, in the order of a table's columns. After a
-  // resumption, the rounds before it come again.
+  // A round of a training has ended: its figures by name, in the order of a table's columns. A resumed training first
+  // reports its earlier rounds again.
   using Round = std::vector<std::pair<std::string, double>>;
   virtual void round(const Round& values) { (void)values; }
 };

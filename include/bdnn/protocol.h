@@ -1,4 +1,4 @@
-// Experimental protocols as data: which files, which split, what is relevant, which metrics.
+// Experimental protocols as data: files, split, relevance, metrics.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,12 @@
 
 namespace bdnn {
 
-// What a protocol file (TOML; docs/evaluation.md) says.
+// The content of a protocol file (TOML; docs/evaluation.md).
 struct Protocol {
   std::string name;
   std::string description;
 
-  // Files within the data folder; several are put one after the other. Either train, database and queries as they
-  // are ...
+  // Files within the data folder; several are concatenated. Either separate parts ...
   struct Part {
     std::vector<std::string> vectors;
     std::vector<std::string> labels;
@@ -25,7 +24,7 @@ struct Protocol {
   Part train;
   Part database;  // empty: the training set
   Part queries;
-  // ... or one collection, to be split.
+  // ... or one collection to split.
   Part collection;
 
   struct Split {
@@ -34,44 +33,44 @@ struct Protocol {
     std::uint64_t seed = 1;
   };
   Split split;
-  bool leave_one_out = false;  // the query itself is no answer
-  std::size_t pca = 0;  // vectors are reduced to so many principal components of the training set; 0: as they are
+  bool leave_one_out = false;  // a query does not find itself
+  std::size_t pca = 0;         // reduce vectors to this many principal components of the training set; 0: no reduction
 
-  bool labels_are_relevant = false;  // else the k nearest neighbours
+  bool labels_are_relevant = false;  // otherwise the k nearest neighbours
   GroundTruthOptions neighbours;
   MetricsOptions metrics;
 
   bool splits() const { return !collection.vectors.empty(); }
 };
 
-// Raises Error for an unknown key or value, with the line.
+// An unknown key or value raises Error with its line.
 Protocol load_protocol(const std::string& path);
 
-// A protocol's data, ready to use.
+// The data of a protocol, split and reduced.
 struct Dataset {
   Vectors train;
   Vectors database;
   Vectors queries;
-  std::vector<std::int64_t> train_labels;  // empty where there are none
+  std::vector<std::int64_t> train_labels;  // empty without labels
   std::vector<std::int64_t> database_labels;
   std::vector<std::int64_t> query_labels;
-  std::vector<std::int64_t> self;  // of each query, its place in the database; empty unless leave-one-out
+  std::vector<std::int64_t> self;  // position of each query in the database; empty unless leave-one-out
 
-  // Where the rows come from in the collection; empty without a split.
+  // Rows of the collection; empty without a split.
   std::vector<std::int32_t> train_rows;
   std::vector<std::int32_t> query_rows;
 };
 Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed, int threads = 0);
 
-// How many queries also stand in the training set or the database, element for element (the query itself, where it is
-// left out, aside). A test on what was trained on is no test.
+// Number of queries that also occur in the training set or the database, element for element, not counting the query
+// itself in leave-one-out. Such queries make results look better than they are.
 struct Overlap {
   std::size_t with_training = 0;
   std::size_t with_database = 0;
 };
 Overlap find_overlap(const Dataset& dataset);
 
-// A hash of each part's vectors and labels, for the record: the same data gives the same text.
+// A hash of each part's vectors and labels: equal for equal data.
 struct DatasetHashes {
   std::string train;
   std::string database;
@@ -80,7 +79,7 @@ struct DatasetHashes {
 DatasetHashes hash_dataset(const Dataset& dataset);
 
 // Writes the split to a folder: train.ivecs and queries.ivecs with the rows of the collection, and split.json with the
-// protocol's name, the seed, the counts and the hashes of what they hold.
+// protocol's name, the seed, the counts and the hashes.
 void save_split(const Protocol& protocol, const Dataset& dataset, std::uint64_t seed, const std::string& folder);
 
 }  // namespace bdnn

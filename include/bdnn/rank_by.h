@@ -1,3 +1,4 @@
+// The distance of a query to a code.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,11 @@
 
 namespace bdnn {
 
-// What makes a code near to a query.
+// The distance by which codes are ranked.
 enum class RankBy : std::uint8_t {
-  hamming,         // the bits in which it differs from the query's code
-  asymmetric,      // ||h - b||^2: the query's outputs before the sign, to the code
-  reconstruction,  // ||q - (W b + c)||^2: the query itself, to the vector that the decoder rebuilds from the code
+  hamming,         // number of bits in which it differs from the query's code
+  asymmetric,      // ||h - b||^2: from the query's outputs before the sign to the code
+  reconstruction,  // ||q - (W b + c)||^2: from the query to the vector that the decoder rebuilds
 };
 std::string_view name_of(RankBy rank);
 RankBy rank_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones

@@ -1,4 +1,4 @@
-// A shortlist by Hamming distance, put in order by a better judge.
+// Reranking: a shortlist by Hamming distance, sorted by a more exact distance.
 //
 //     searcher.search(index, query_codes, {.k = 1000}, shortlists);
 //     bdnn::VectorRanking by_vectors("base.fvecs", queries);       // base.fvecs holds vector i for id i
@@ -18,20 +18,20 @@
 
 namespace bdnn {
 
-// Judges how near the members of a shortlist are to a query. Derive from it for another measure: the distance to what a
-// decoder makes of a code, or a cross-encoder's opinion.
+// Scores the members of a shortlist. Derive from it for a distance of your own, or a cross-encoder's score;
+// bdnn/scores.h has the distance to rebuilt vectors.
 class Ranking {
  public:
   virtual ~Ranking() = default;
 
-  // scores[i] for shortlist[i] and query number `query`: the smaller, the nearer. Several threads call it at once.
+  // Sets scores[i] for shortlist[i] and query number `query`; smaller is nearer. Called from several threads at once.
   virtual void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const = 0;
 };
 
-// By the squared Euclidean distance of the original vectors, which stay in their file and are read where they stand.
+// Scores by squared Euclidean distance to the original vectors, which are read from their mapped file.
 class VectorRanking final : public Ranking {
  public:
-  // `path`: .fvecs, .bvecs, .ivecs or .npy in C order, of float or uint8; its vector i is that of id i.
+  // `path`: .fvecs, .bvecs, .ivecs or .npy in C order, of float or uint8; vector i belongs to id i.
   VectorRanking(const std::string& path, const Vectors& queries);
   ~VectorRanking() override;
 
@@ -45,15 +45,15 @@ class VectorRanking final : public Ranking {
 struct Ranked {
   std::uint64_t id = 0;
   double score = 0;
-  std::uint32_t distance = 0;  // by Hamming, as in the shortlist
+  std::uint32_t distance = 0;  // Hamming distance, as in the shortlist
 
   bool operator==(const Ranked&) const = default;
 };
 
 using RankedResults = ResultLists<Ranked>;
 
-// Puts shortlists in order. As a Searcher, it owns its threads and buffers and allocates nothing once warm; one thread
-// may use it at a time.
+// Sorts shortlists. Like a Searcher, it owns its threads and buffers, allocates nothing once warm, and is not
+// thread-safe.
 class Reranker {
  public:
   explicit Reranker(int threads = 0);  // 0: one per core
@@ -69,7 +69,7 @@ class Reranker {
   std::unique_ptr<State> state_;
 };
 
-// The same, once.
+// The same for a single call.
 void rerank(const Results& shortlists, const Ranking& ranking, std::size_t k, int threads, RankedResults& results);
 
 }  // namespace bdnn

@@ -1,4 +1,4 @@
-// What was found for many queries: one list per query, all in one piece of memory.
+// Results of many queries: one list per query, all in one piece of memory.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace bdnn {
 
-// Keeps its memory from one use to the next, so that a warm search allocates nothing.
+// clear() keeps the memory, so that a warm search allocates nothing.
 template <class Entry>
 class ResultLists {
  public:
@@ -25,7 +25,7 @@ class ResultLists {
     ends_.push_back(entries_.size());
   }
 
-  // A list of `length` entries, to be filled through list(): by several threads, if each has its own queries.
+  // Appends a list of `length` entries to fill through list(); threads may fill the lists of different queries at once.
   void append_blank(std::size_t length) {
     entries_.resize(entries_.size() + length);
     ends_.push_back(entries_.size());

@@ -1,4 +1,4 @@
-// Codes read through their model: search by the distance of a query, as it is, to what the codes stand for.
+// Search by score: by the distance of a query vector to what a code stands for, instead of Hamming distance.
 //
 //     bdnn::Codes codes = bdnn::encode(model, base, {.refined = true});
 //     bdnn::ScoreScan scan(model, bdnn::RankBy::reconstruction, codes);
@@ -18,7 +18,7 @@
 
 namespace bdnn {
 
-// A model made ready to score codes, by asymmetric distance or reconstruction: weights are packed once. Copies share
+// A model prepared for scoring codes by asymmetric distance or reconstruction: weights are packed once. Copies share
 // them, and any number of threads may use the same one.
 class CodeScorer {
  public:
@@ -33,11 +33,11 @@ class CodeScorer {
   std::shared_ptr<const State> state_;
 };
 
-// Judges the members of a shortlist (bdnn/rerank.h) by their codes. Codes of another model raise Error.
+// Scores the members of a shortlist (bdnn/rerank.h) by their codes. Codes of another model raise Error.
 class CodeRanking final : public Ranking {
  public:
-  CodeRanking(const CodeScorer& scorer, const Codes& codes, const Vectors& queries);  // code i is that of id i
-  CodeRanking(const CodeScorer& scorer, const Index& index, const Vectors& queries);  // ids are the index's
+  CodeRanking(const CodeScorer& scorer, const Codes& codes, const Vectors& queries);  // code i has id i
+  CodeRanking(const CodeScorer& scorer, const Index& index, const Vectors& queries);  // ids of the index
   CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries);
   CodeRanking(const Model& model, RankBy by, const Index& index, const Vectors& queries);
   ~CodeRanking() override;
@@ -49,9 +49,9 @@ class CodeRanking final : public Ranking {
   std::unique_ptr<State> state_;
 };
 
-// A database arranged to be searched whole, by asymmetric distance or reconstruction. It takes the memory of the codes
-// and, for reconstruction, two bytes more per code. Any number of threads may search the same one. Codes of another
-// model raise Error.
+// A database arranged for exhaustive search by asymmetric distance or reconstruction. It takes the memory of the codes
+// plus, for reconstruction, two bytes per code. Any number of threads may search the same one. Codes of another model
+// raise Error.
 class ScoreScan {
  public:
   ScoreScan(const CodeScorer& scorer, const Codes& database, int threads = 0);
@@ -63,8 +63,8 @@ class ScoreScan {
   std::size_t size() const;
   std::size_t bytes() const;  // of memory
 
-  // The k nearest to each query, by ascending score, then ascending id: what computing every score would give. There
-  // are fewer where the database has fewer. threads = 0: one per core. Results do not depend on it.
+  // The k nearest to each query by ascending score, then ascending id, exactly as if every score were computed; fewer
+  // if the database is smaller. threads = 0: one per core. Results do not depend on it.
   void search(const Vectors& queries, std::size_t k, RankedResults& results, int threads = 0) const;
 
  private:
@@ -73,8 +73,8 @@ class ScoreScan {
   std::unique_ptr<State> state_;
 };
 
-// Searches a ScoreScan. As a Searcher, it owns its threads and buffers and allocates nothing once warm; one thread may
-// use it at a time.
+// Searches a ScoreScan. Like a Searcher, it owns its threads and buffers, allocates nothing once warm, and is not
+// thread-safe.
 class ScoreSearcher {
  public:
   explicit ScoreSearcher(int threads = 0);  // 0: one per core
@@ -82,7 +82,7 @@ class ScoreSearcher {
   ScoreSearcher(ScoreSearcher&&) noexcept;
   ScoreSearcher& operator=(ScoreSearcher&&) noexcept;
 
-  // As ScoreScan::search().
+  // Same results as ScoreScan::search().
   void search(const ScoreScan& scan, const Vectors& queries, std::size_t k, RankedResults& results);
 
  private:

@@ -1,4 +1,4 @@
-// Vectors in memory, and from and to the files of this field.
+// Vectors in memory and in files.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace bdnn {
 
-// The type of one element, as it stands in files and in memory.
+// Element type, in files and in memory.
 enum class Element : std::uint8_t { f16, f32, f64, u8, i8, u16, i16, u32, i32, u64, i64 };
 
 std::size_t size_of(Element element);
@@ -33,13 +33,13 @@ class Vectors {
  public:
   Vectors() = default;
 
-  // Shares the elements; `data` holds shape.count * shape.bytes_per_vector() bytes.
+  // Shares ownership of the elements; `data` holds shape.count * shape.bytes_per_vector() bytes.
   Vectors(Shape shape, std::shared_ptr<const std::byte> data);
 
-  // Takes the values: `values.size()` is dimension * count.
+  // Takes ownership of the values; values.size() must be dimension * count.
   Vectors(std::size_t dimension, std::size_t count, std::vector<float> values);
 
-  // Looks at memory that the caller keeps alive, without a copy: `count` rows of a C array or of NumPy.
+  // A view, without a copy, of memory that the caller keeps alive: `count` rows of a C or NumPy array.
   static Vectors view(const float* values, std::size_t dimension, std::size_t count);
   static Vectors view(const std::uint8_t* values, std::size_t dimension, std::size_t count);
 
@@ -51,8 +51,8 @@ class Vectors {
   // Vectors [first, first + count), without a copy.
   Vectors slice(std::size_t first, std::size_t count) const;
 
-  // Vectors [first, first + count) as floats: where they stand if they are floats already, else converted to
-  // `scratch`, which must have room for count * dimension() floats.
+  // Vectors [first, first + count) as floats: in place if they are floats already, otherwise converted into `scratch`,
+  // which must have room for count * dimension() floats.
   const float* floats(std::size_t first, std::size_t count, float* scratch) const;
 
  private:
@@ -63,20 +63,20 @@ class Vectors {
 // Converts n elements to float. Integers and doubles are rounded to the nearest float.
 void to_float(Element element, const std::byte* from, std::size_t n, float* to);
 
-// Reads a file of vectors whole. The format is recognised by content, then by name: .fvecs .ivecs .bvecs, .npy,
+// Reads a whole file of vectors. The format is recognised by content, then by name: .fvecs .ivecs .bvecs, .npy,
 // idx (also .gz), CIFAR-10 .bin, HDF5, MATLAB .mat (v5 and 7.3), CSV and TSV.
-// "file.hdf5:test" names one dataset of an HDF5 or MATLAB file that holds several.
+// "file.hdf5:test" selects one dataset of an HDF5 or MATLAB file that holds several.
 Vectors load_vectors(const std::string& path);
 
-// One column or one row of integers from a file of any of these formats.
+// Reads one column or one row of integers, in any of these formats.
 std::vector<std::int64_t> load_integers(const std::string& path);
 
-// What labels that are names stand for.
+// Names behind labels.
 using LabelNames = std::unordered_map<std::int64_t, std::string>;
 
-// Labels, one per vector: integers as above, the label bytes of CIFAR-10, or names from a text file, in a column or a
-// row. A name becomes label_of(name), the same in every file; `names`, where given, receives what it stands for. -1 is
-// no label among names too; other numbers that are meant as names are written in quotes.
+// Reads labels, one per vector: integers as above, the label bytes of CIFAR-10, or names from a text file, in a column
+// or a row. A name becomes label_of(name), the same in every file, and is recorded in `names` if that is given. -1
+// means no label, among names too; other numbers used as names must be quoted.
 std::vector<std::int64_t> load_labels(const std::string& path, LabelNames* names = nullptr);
 std::int64_t label_of(std::string_view name);  // 63 bits of a hash, never negative
 

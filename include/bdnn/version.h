@@ -1,18 +1,19 @@
+// The version of the library and the kernels it uses.
 #pragma once
 
 #include <string>
 
 namespace bdnn {
 
-// "0.1.0"; the number stands in CMakeLists.txt and nowhere else.
+// "0.1.0", as set in CMakeLists.txt.
 const char* version();
 
-// What does the arithmetic on this machine, for `bdnn --version` and for reports of errors:
-// the matrix products, the SIMD target that the kernels were chosen for, and the LAPACK behind decompositions.
+// The kernels in use on this machine, for `bdnn --version` and bug reports: the matrix products, the SIMD target, and
+// the LAPACK behind decompositions.
 struct Backend {
   std::string products;  // "bdnn's own, by Highway"
-  std::string simd;      // "AVX3_DL"; the environment variable BDNN_TARGET forces a lesser one
-  std::string lapack;    // "OpenBLAS 0.3.21, kernel SkylakeX"
+  std::string simd;    // SCALAR, SSSE3, AVX2, AVX3 or AVX3_DL; the environment variable BDNN_TARGET forces a lesser one
+  std::string lapack;  // "OpenBLAS 0.3.21, kernel SkylakeX"
 };
 Backend backend();
 
