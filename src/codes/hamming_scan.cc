@@ -235,22 +235,24 @@ void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lan
 void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
                  ScanTask* tasks, std::size_t task_count, HitSink sink) {
   const auto run = [&](auto kernel) { kernel(tiles, tile_count, layout.lanes, first_row, tasks, task_count, sink); };
+  // Loops of a known length are worth their code on targets that are in use; a lower number is a better target.
+  constexpr bool kUnroll = HWY_TARGET <= HWY_AVX2;
   switch (layout.lane_bytes) {
     case 1: return run(scan_all<std::uint8_t, 1>);
     case 2: return run(scan_all<std::uint16_t, 1>);
     case 4:
-      switch (layout.lanes) {
-        case 1: return run(scan_all<std::uint32_t, 1>);
-        case 3: return run(scan_all<std::uint32_t, 3>);
-        default: return run(scan_all<std::uint32_t, 0>);
+      if (layout.lanes == 1) return run(scan_all<std::uint32_t, 1>);
+      if constexpr (kUnroll) {
+        if (layout.lanes == 3) return run(scan_all<std::uint32_t, 3>);
       }
+      return run(scan_all<std::uint32_t, 0>);
     default:
-      switch (layout.lanes) {
-        case 1: return run(scan_all<std::uint64_t, 1>);
-        case 2: return run(scan_all<std::uint64_t, 2>);
-        case 4: return run(scan_all<std::uint64_t, 4>);
-        default: return run(scan_all<std::uint64_t, 0>);
+      if (layout.lanes == 1) return run(scan_all<std::uint64_t, 1>);
+      if constexpr (kUnroll) {
+        if (layout.lanes == 2) return run(scan_all<std::uint64_t, 2>);
+        if (layout.lanes == 4) return run(scan_all<std::uint64_t, 4>);
       }
+      return run(scan_all<std::uint64_t, 0>);
   }
 }
 

@@ -300,9 +300,9 @@ class CsvWriter final : public VectorWriter {
         std::memcpy(&value, from, sizeof value);
         if (d > 0) text_.push_back(separator_);
         if constexpr (sizeof(T) == 1) {
-          fmt::format_to(std::back_inserter(text_), "{}", static_cast<int>(value));
+          text_ += fmt::format("{}", static_cast<int>(value));
         } else {
-          fmt::format_to(std::back_inserter(text_), "{}", value);  // floats: the shortest that reads back the same
+          text_ += fmt::format("{}", value);  // floats: the shortest that reads back the same
         }
       }
       text_.push_back('\n');
