@@ -311,14 +311,14 @@ class CsvWriter final : public VectorWriter {
   }
 
   void flush() {
-    file_.write(std::string_view(text_.data(), text_.size()));
+    file_.write(text_);
     text_.clear();
   }
 
   OutputFile file_;
   Shape shape_;
   char separator_;
-  fmt::memory_buffer text_;
+  std::string text_;
 };
 
 constexpr std::string_view kUnlabelled = "-1";
