@@ -15,10 +15,10 @@ namespace bdnn {
 
 // Which codes a model gives.
 struct EncodeOptions {
-  // false: the signs of the hash function, for Hamming distance. true: nearby codes that minimise the decoder's
-  // reconstruction error, for search by reconstruction (bdnn/scores.h).
+  // false: the signs of the hash function, for Hamming distance. true: nearby codes with a smaller
+  // reconstruction error by the decoder, for search by reconstruction (bdnn/scores.h).
   bool refined = false;
-  int local_search = 8;  // of refined codes: rounds of search beyond the nearest minimum; slower
+  int local_search = 8;  // of refined codes: rounds of search beyond the nearest minimum; more are better and slower
   int threads = 0;       // 0: one per core
 };
 

@@ -61,7 +61,7 @@ struct Relevance {
 
 struct MetricsOptions {
   Ties ties = Ties::expected;
-  std::size_t cutoff = 0;                // average precision over the first so many; 0: over all
+  std::size_t cutoff = 0;                // average precision over the first R returned; 0: over all
   std::vector<std::size_t> radii = {2};  // precision and recall within these distances ...
   std::vector<std::size_t> at = {};      // ... and among the first k, for each of these k
   bool curve = false;                    // the same for every radius from 0 to the number of bits
