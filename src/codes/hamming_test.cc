@@ -8,6 +8,8 @@
 
 #include "base/random.h"
 #include "base/simd_target.h"
+#include "bdnn/codes.h"
+#include "expect_error.h"
 
 namespace bdnn {
 namespace {
@@ -99,6 +101,35 @@ TEST_P(Hamming, SignsOfWhatIsNotFiniteAreReported) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Hamming, ::testing::ValuesIn(simd_targets()),
                          [](const auto& target) { return target.param; });
+
+TEST(Codes, ASliceSharesTheBytes) {
+  const Codes codes(12, 4, {1, 0, 2, 0, 3, 0, 4, 0}, {"model", "itq", true, 3});
+  const Codes slice = codes.slice(1, 2);
+  EXPECT_EQ(slice.size(), 2U);
+  EXPECT_EQ(slice.data(), codes.data() + 2);
+  EXPECT_EQ(slice[1][0], 3);
+  EXPECT_EQ(slice.origin().model, "model");
+  EXPECT_TRUE(slice.origin().refined);
+  EXPECT_EQ(codes.slice(4, 0).size(), 0U);
+  EXPECT_BDNN_ERROR(codes.slice(3, 2), misuse, "codes 3 to 5 were asked for, and there are 4");
+  EXPECT_BDNN_ERROR(codes.slice(5, 0), misuse, "and there are 4");
+}
+
+TEST(Signs, RoundTripForEveryLength) {
+  Random random(1);
+  for (std::size_t bits = 1; bits <= 70; ++bits) {
+    std::vector<float> b(3 * bits);
+    for (auto& value : b) value = random.below(2) == 0 ? -1.0F : 1.0F;
+    std::vector<std::uint8_t> codes(3 * bytes_for_bits(bits));
+    ASSERT_TRUE(pack_signs(b.data(), bits, 3, codes.data()));
+    std::vector<float> floats(b.size());
+    std::vector<double> doubles(b.size());
+    unpack_signs(codes.data(), bits, 3, floats.data());
+    unpack_signs(codes.data(), bits, 3, doubles.data());
+    EXPECT_EQ(floats, b);
+    EXPECT_TRUE(std::equal(b.begin(), b.end(), doubles.begin()));
+  }
+}
 
 }  // namespace
 }  // namespace bdnn

@@ -65,7 +65,7 @@ void CodeScores::tables(const Vectors& queries, std::size_t first, Scratch& scra
       constants[i / bits_] += static_cast<double>(t[i]) * static_cast<double>(t[i]) + 1;
     }
   }
-  tables.resize(count);
+  if (tables.size() < count) tables.resize(count);  // never fewer, whose memory would be lost
   const std::size_t size = bytes_for_bits(bits_) * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
     const bool finite =

@@ -176,5 +176,86 @@ TEST(Encode, WhatCannotBeEncodedIsNamed) {
                     "have dimension 5, the model expects 4 (trained on mnist, test, 8 bits)");
 }
 
+TEST(Encoder, GivesWhatEncodeGivesOneByOneAndTogether) {
+  const Model model = random_model({20, 15, 13}, 3);
+  const Vectors x = random_vectors(20, 5000, 4);
+  const Codes codes = encode(model, x);
+  Encoder encoder(model, {.threads = 2});
+  EXPECT_EQ(encoder.dimension(), 20U);
+  EXPECT_EQ(encoder.bits(), 13U);
+  EXPECT_EQ(encoder.origin().model, fingerprint(model));
+  std::vector<std::uint8_t> code(encoder.bytes_per_code());
+  for (int round = 0; round < 2; ++round) {  // it can be used again
+    const Codes again = encoder.encode(x);
+    EXPECT_TRUE(std::equal(codes.data(), codes.data() + 2 * codes.size(), again.data()));
+    for (const std::size_t i : {0, 1, 2048, 4999}) {
+      encoder.encode(x.floats(i, 1, nullptr), code.data());
+      EXPECT_TRUE(std::equal(code.begin(), code.end(), codes[i].begin())) << i;
+    }
+  }
+}
+
+TEST(Encoder, GivesTheOutputsBeforeTheSign) {
+  const Model model = random_model({6, 5, 3}, 3);
+  const Vectors x = random_vectors(6, 100, 4);
+  std::vector<float> h(300);
+  Encoder(model).outputs(x, h.data());
+  for (std::size_t i = 0; i < 100; ++i) {
+    const auto right = naive_outputs(std::get<Network>(model.function), x.floats(i, 1, nullptr));
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(h[3 * i + k], right[k], 1e-4);
+  }
+}
+
+TEST(Encoder, RefusesWhatDoesNotFit) {
+  const Model model = random_model({6, 3}, 3);
+  Encoder encoder(model);
+  EXPECT_BDNN_ERROR(encoder.encode(random_vectors(5, 1, 1)), misuse, "have dimension 5, the model expects 6");
+  std::vector<float> bad(6, std::numeric_limits<float>::quiet_NaN());
+  std::uint8_t code = 0;
+  EXPECT_BDNN_ERROR(encoder.encode(bad.data(), &code), failure, "vector 0 has nan in column 0");
+  EXPECT_BDNN_ERROR(Encoder(model, {.refined = true}), misuse, "the model has no decoder");
+}
+
+TEST(Encode, TakesViewsOfBytesWithoutACopy) {
+  const Model model = random_model({8, 5}, 3);
+  const std::vector<std::uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7, 8, 8, 7, 6, 5, 4, 3, 2, 1};
+  const std::vector<float> floats(bytes.begin(), bytes.end());
+  const Vectors view = Vectors::view(bytes.data(), 8, 2);
+  EXPECT_EQ(reinterpret_cast<const std::uint8_t*>(view.data()), bytes.data());
+  const Codes a = encode(model, view);
+  const Codes b = encode(model, Vectors::view(floats.data(), 8, 2));
+  EXPECT_TRUE(std::equal(a.data(), a.data() + 2, b.data()));
+}
+
+TEST(CodesMatch, LengthAndModelAreCompared) {
+  const Model model = random_model({8, 5}, 3);
+  const Model other = random_model({8, 5}, 4);
+  const Vectors x = random_vectors(8, 10, 1);
+  EXPECT_NO_THROW(check_codes_match(model, encode(model, x)));
+  EXPECT_BDNN_ERROR(check_codes_match(model, encode(other, x)), misuse, "the codes were made by the model");
+  EXPECT_NO_THROW(check_codes_match(model, Codes(5, 1, std::vector<std::uint8_t>(1))));  // of an unknown model
+  EXPECT_BDNN_ERROR(check_codes_match(model, Codes(6, 1, std::vector<std::uint8_t>(1))), misuse,
+                    "the codes have 6 bits, the model's have 5");
+}
+
+TEST(CodesMatch, EveryReaderRefusesCodesOfAnotherModel) {
+  Model model = random_model({8, 16}, 3);
+  model.decoder = Decoder{{16, 8, std::vector<float>(128, 0.5F), std::vector<float>(8)}};
+  Model other = model;
+  other.decoder->bias[0] = 1;
+  const Vectors x = random_vectors(8, 10, 1);
+  const Codes codes = encode(other, x);
+  const char* message = "the codes were made by the model";
+  for (const RankBy by : {RankBy::asymmetric, RankBy::reconstruction}) {
+    EXPECT_BDNN_ERROR(CodeRanking(model, by, codes, x), misuse, message);
+    EXPECT_BDNN_ERROR(CodeRanking(model, by, Index::build(codes), x), misuse, message);
+    EXPECT_BDNN_ERROR(ScoreScan(model, by, codes), misuse, message);
+    const std::vector<std::int32_t> ids(10);
+    Progress silent;
+    EXPECT_BDNN_ERROR(evaluate_scores(model, by, codes, x, Relevance::neighbours(ids, 1), {}, silent), misuse, message);
+  }
+  EXPECT_BDNN_ERROR(reconstruct(model, codes), misuse, message);
+}
+
 }  // namespace
 }  // namespace bdnn
