@@ -29,6 +29,9 @@ struct Layer {
 // random Fourier features of SKLSH. The last layer must not be a sigmoid, which is never negative.
 struct Network {
   std::vector<Layer> layers;
+  // A linear path beside the layers: linear * inputs is added to what the last layer gives before its activation. An
+  // outputs x inputs matrix of the whole network, row-major; empty: no such path.
+  std::vector<float> linear = {};
 };
 
 // A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical

@@ -84,15 +84,15 @@ void Adam::step(const float* gradient, double rate, float* parameters, Threads& 
   });
 }
 
-void minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                   const AdamOptions& options, Random& random, Threads& threads, Progress& progress,
-                   std::vector<float>& parameters) {
+double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
+                     const AdamOptions& options, NeighbourTerm* neighbours, Random& random, Threads& threads,
+                     Progress& progress, std::vector<float>& parameters) {
   const std::size_t samples = set.size();
   const std::size_t dimension = set.dimension();
   const auto wanted = static_cast<std::size_t>(options.batch);
-  const std::size_t batches = std::max<std::size_t>(1, (samples + wanted / 2) / wanted);
-  const auto epochs = static_cast<std::size_t>(options.epochs);
-  std::vector<std::uint32_t> order(samples);
+  const std::size_t batches = std::max<std::size_t>(1, (samples + wanted / 2) / wanted);  // in a pass over all samples
+  const auto steps = static_cast<std::size_t>(options.steps);
+  std::vector<std::uint32_t> order(neighbours == nullptr ? samples : 0);
   std::iota(order.begin(), order.end(), 0U);
   Adam adam(parameters.size());
   std::vector<float> gradient(parameters.size());
@@ -100,29 +100,46 @@ void minimise_adam(Objective<float>& objective, const TrainingSet& set, const La
   constexpr std::size_t kGathered = 64;  // samples that a thread gathers at a time
   OutputSums running(sizes.bits(), objective.classes());
   double weight_so_far = 0;
-
-  for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
-    for (std::size_t i = samples; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    for (std::size_t b = 0; b < batches; ++b) {
-      const std::size_t first = samples * b / batches;
-      const std::size_t count = samples * (b + 1) / batches - first;
-      x.resize(count * dimension);
-      threads.for_each((count + kGathered - 1) / kGathered, [&](std::size_t piece, int) {
-        const std::size_t from = piece * kGathered;
-        set.load(order.data() + first + from, std::min(kGathered, count - from), x.data() + from * dimension);
-      });
-      const Batch<float> batch{count, order.data() + first, [&](std::size_t i, std::size_t, std::vector<float>&) {
-                                 return x.data() + i * dimension;
-                               }};
-      // Running sums start with the first batch's own, not with zero.
-      weight_so_far = (1 - options.blend) * weight_so_far + options.blend;
-      objective.evaluate(parameters.data(), batch, gradient.data(), &running, options.blend / weight_so_far);
-      const double done = static_cast<double>(epoch * batches + b) / static_cast<double>(epochs * batches);
-      const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
-      adam.step(gradient.data(), rate, parameters.data(), threads);
-      progress.update("network", epoch * batches + b + 1, epochs * batches);
-    }
+  BatchTerm<float> own_term;
+  if (neighbours != nullptr) {
+    own_term = [&](const float* h, std::size_t count, float* own_gradient) {
+      return neighbours->evaluate(h, sizes.bits(), count, own_gradient);
+    };
   }
+  const std::size_t last_tenth = steps - (steps + 9) / 10;
+  double sum_of_own_terms = 0;
+
+  for (std::size_t step = 0; step < steps; ++step) {
+    const std::size_t b = step % batches;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    if (neighbours != nullptr) {
+      order = neighbours->draw(wanted, random);
+      count = order.size();
+    } else {
+      for (std::size_t i = b == 0 ? samples : 0; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+      first = samples * b / batches;
+      count = samples * (b + 1) / batches - first;
+    }
+    x.resize(count * dimension);
+    threads.for_each((count + kGathered - 1) / kGathered, [&](std::size_t piece, int) {
+      const std::size_t from = piece * kGathered;
+      set.load(order.data() + first + from, std::min(kGathered, count - from), x.data() + from * dimension);
+    });
+    const Batch<float> batch{count, order.data() + first, [&](std::size_t i, std::size_t, std::vector<float>&) {
+                               return x.data() + i * dimension;
+                             }};
+    // Running sums start with the first batch's own, not with zero.
+    weight_so_far = (1 - options.blend) * weight_so_far + options.blend;
+    const Terms terms = objective.evaluate(parameters.data(), batch, gradient.data(), &running,
+                                           options.blend / weight_so_far, own_term);
+    if (step >= last_tenth) sum_of_own_terms += terms.of_batch;
+    const double done = static_cast<double>(step) / static_cast<double>(steps);
+    const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    adam.step(gradient.data(), rate, parameters.data(), threads);
+    progress.update("network", step + 1, steps);
+  }
+  return steps == 0 ? 0 : sum_of_own_terms / static_cast<double>(steps - last_tenth);
 }
 
 }  // namespace bdnn

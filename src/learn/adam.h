@@ -3,12 +3,13 @@
 
 #include "base/random.h"
 #include "bdnn/progress.h"
+#include "learn/neighbour_term.h"
 #include "learn/objective.h"
 
 namespace bdnn {
 
 struct AdamOptions {
-  int epochs = 6;      // times that every sample is seen
+  int steps = 1000;
   int batch = 250;     // samples per step
   double rate = 1e-2;  // of the first step; falls to zero along a cosine
   double blend = 1;    // weight of a batch's sums over H in the running sums that stand for all samples
@@ -27,9 +28,11 @@ class Adam {
   int steps_ = 0;
 };
 
-// Improves the parameters; which samples meet in a batch is random.
-void minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                   const AdamOptions& options, Random& random, Threads& threads, Progress& progress,
-                   std::vector<float>& parameters);
+// Improves the parameters; which samples meet in a batch is random. Without `neighbours` every sample is seen once
+// before one is seen again; with them, batches are drawn as the term wants them. Returns the mean of that term over the
+// last tenth of the steps.
+double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
+                     const AdamOptions& options, NeighbourTerm* neighbours, Random& random, Threads& threads,
+                     Progress& progress, std::vector<float>& parameters);
 
 }  // namespace bdnn

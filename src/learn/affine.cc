@@ -57,21 +57,26 @@ Moments moments_of(const Vectors& x, Threads& threads, Progress& progress) {
   return moments;
 }
 
-PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
-  Eigenpairs top = top_eigenpairs(moments.covariance, bits);
+MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_t most, Threads& threads) {
+  most = std::min({most, x.dimension(), std::max<std::size_t>(1, x.size() - 1)});
+  Eigenpairs top = top_eigenpairs(moments.covariance, most);
   // What lies this far below the largest variance may be rounding of the products in float: look closer.
   constexpr double kDoubtful = 1e-5;
   if (top.values.minCoeff() < kDoubtful * top.values[0]) {
-    top = top_eigenpairs(covariance_of(x, moments.mean, threads, Precision::double_products), bits);
+    top = top_eigenpairs(covariance_of(x, moments.mean, threads, Precision::double_products), most);
   }
   // Below this share of the largest, a variance is what rounding of the data itself to float leaves of zero.
   constexpr double kNoise = 1e-13;
-  const auto varying = static_cast<std::size_t>((top.values.array() > kNoise * top.values[0]).count());
-  if (varying < bits) {
-    misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh", varying,
-           bits, varying);
+  return top.vectors.leftCols((top.values.array() > kNoise * top.values[0]).count()).transpose();
+}
+
+PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
+  MatrixXd directions = varying_directions(x, moments, bits, threads);
+  if (static_cast<std::size_t>(directions.rows()) < bits) {
+    misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh",
+           directions.rows(), bits, directions.rows());
   }
-  return {moments.mean, top.vectors.transpose()};
+  return {moments.mean, std::move(directions)};
 }
 
 PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress) {

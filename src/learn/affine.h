@@ -33,5 +33,7 @@ PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Thr
 // The same with the moments of x at hand, once check_directions() has passed.
 PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads);
 void check_directions(const Vectors& x, std::size_t bits);
+// The leading eigenvectors of the covariance, as rows: at most `most`, and none in which the data does not vary.
+MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_t most, Threads& threads);
 
 }  // namespace bdnn

@@ -6,12 +6,14 @@
 
 namespace bdnn {
 
-LayerSizes::LayerSizes(std::vector<std::size_t> units) : units_(std::move(units)), offsets_{0} {
+LayerSizes::LayerSizes(std::vector<std::size_t> units, Path path)
+    : units_(std::move(units)), offsets_{0}, path_(path) {
   for (std::size_t l = 0; l < count(); ++l) offsets_.push_back(offsets_.back() + (inputs(l) + 1) * outputs(l));
 }
 
 Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset,
                    double factor) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Network network;
   for (std::size_t l = 0; l < sizes.count(); ++l) {
     Layer layer;
@@ -25,11 +27,19 @@ Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters
       bias -= weight.cast<float>().cast<double>() * offset;
     }
     layer.weight.resize(layer.inputs * layer.outputs);
-    using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     Eigen::Map<RowMajor>(layer.weight.data(), weight.rows(), weight.cols()) = weight.cast<float>();
     layer.bias.resize(layer.outputs);
     view(layer.bias.data(), layer.outputs, 1) = bias.cast<float>();
     network.layers.push_back(std::move(layer));
+  }
+  if (sizes.has_linear_path()) {
+    const MatrixXf weight =
+        (view(parameters.data() + sizes.linear_path(), sizes.bits(), sizes.dimension()).cast<double>() * factor)
+            .cast<float>();
+    network.linear.resize(static_cast<std::size_t>(weight.size()));
+    Eigen::Map<RowMajor>(network.linear.data(), weight.rows(), weight.cols()) = weight;
+    auto bias = view(network.layers.back().bias.data(), sizes.bits(), 1);
+    bias = (bias.cast<double>() - weight.cast<double>() * offset).cast<float>();
   }
   return network;
 }
@@ -45,10 +55,19 @@ LayerStack<T>::LayerStack(const LayerSizes& sizes, const T* parameters, bool squ
                        l == 0 ? PackedMatrix<T>() : PackedMatrix<T>::from_rows(w, in, out, out),
                        parameters + sizes.biases(l)});
   }
+  if (sizes.has_linear_path()) {
+    linear_ = PackedMatrix<T>::from_columns(parameters + sizes.linear_path(), sizes.bits(), sizes.dimension(),
+                                            sizes.bits());
+  }
 }
 
 template <class T>
 void LayerStack<T>::forward(const T* x, std::size_t count, const std::vector<T*>& h) const {
+  std::vector<T> beside;
+  if (sizes_.has_linear_path()) {
+    beside.resize(sizes_.bits() * count);
+    multiply(linear_, x, count, sizes_.dimension(), beside.data(), sizes_.bits());
+  }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const std::size_t out = sizes_.outputs(l);
     multiply(layers_[l].weight, x, count, sizes_.inputs(l), h[l], out);
@@ -59,6 +78,7 @@ void LayerStack<T>::forward(const T* x, std::size_t count, const std::vector<T*>
     }
     x = h[l];
   }
+  for (std::size_t i = 0; i < beside.size(); ++i) h.back()[i] += beside[i];
 }
 
 template <class T>
@@ -87,6 +107,11 @@ Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> LayerStack<T>::outputs(const Tr
 template <class T>
 void LayerStack<T>::backward(const T* x, std::size_t count, const std::vector<T*>& h, std::vector<T>& delta,
                              std::vector<T>& scratch, T* gradient) const {
+  if (sizes_.has_linear_path()) {
+    const std::size_t bits = sizes_.bits();
+    add_product_transposed(delta.data(), bits, bits, x, sizes_.dimension(), sizes_.dimension(), count,
+                           gradient + sizes_.linear_path(), bits);
+  }
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const std::size_t in = sizes_.inputs(l);
     const std::size_t out = sizes_.outputs(l);

@@ -13,9 +13,12 @@ namespace bdnn {
 
 // The units of the layers, s_1 = D to the code's L, and where each layer's parameters stand in the vector: the
 // weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l). All but the last layer squash by the sigmoid.
+// There may be a linear path beside the layers, A (L x D, column-major), whose A x is added to the last layer's
+// outputs; its weights stand at the end.
 class LayerSizes {
  public:
-  explicit LayerSizes(std::vector<std::size_t> units);
+  enum class Path { none, linear };
+  explicit LayerSizes(std::vector<std::size_t> units, Path path = Path::none);
 
   std::size_t count() const { return units_.size() - 1; }  // of layers with weights
   std::size_t inputs(std::size_t layer) const { return units_[layer]; }
@@ -24,11 +27,20 @@ class LayerSizes {
   std::size_t bits() const { return units_.back(); }
   std::size_t weights(std::size_t layer) const { return offsets_[layer]; }
   std::size_t biases(std::size_t layer) const { return offsets_[layer] + inputs(layer) * outputs(layer); }
-  std::size_t parameters() const { return offsets_.back(); }
+  bool has_linear_path() const { return path_ == Path::linear; }
+  std::size_t linear_path() const { return offsets_.back(); }
+  std::size_t parameters() const { return offsets_.back() + (has_linear_path() ? dimension() * bits() : 0); }
+  // Calls visit(begin, end) for the places of all weights, layer by layer; biases are left out.
+  template <class Visit>
+  void for_each_weights(const Visit& visit) const {
+    for (std::size_t l = 0; l < count(); ++l) visit(weights(l), biases(l));
+    if (has_linear_path()) visit(linear_path(), parameters());
+  }
 
  private:
   std::vector<std::size_t> units_;
   std::vector<std::size_t> offsets_;  // of each layer, and the end
+  Path path_;
 };
 
 // The network as a hash function of the vectors x, if it was trained on (x - offset) * factor.
@@ -64,6 +76,7 @@ class LayerStack {
   const LayerSizes& sizes_;
   bool squash_last_;
   std::vector<Packed> layers_;
+  PackedMatrix<T> linear_;
 };
 
 extern template class LayerStack<float>;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "learn/decoder.h"
 #include "linalg/decompose.h"
 
@@ -56,28 +57,36 @@ std::vector<std::size_t> default_hidden_units(std::size_t bits, std::size_t dime
   return {std::min(second, dimension), std::min(third, dimension)};
 }
 
-std::vector<std::size_t> parse_hidden_units(const std::string& text, std::size_t bits, std::size_t dimension) {
+std::vector<std::size_t> parse_hidden_units(const std::string& text) {
   std::vector<std::size_t> units;
-  std::size_t above = dimension;
   std::size_t at = 0;
   while (at <= text.size()) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
-    if (error != std::errc() || end != text.data() + comma || value == 0) {
-      misuse("hidden={} is no list of units such as 120,50 (or auto)", text);
+    constexpr std::size_t kMost = 1 << 16;
+    if (error != std::errc() || end != text.data() + comma || value == 0 || value > kMost) {
+      misuse("hidden={} is no list of units such as 120,50 (or auto), each of 1 to {}", text, kMost);
     }
-    if (value > above || value < bits) {
-      misuse(
-          "hidden={} does not fit vectors of dimension {} and codes of {} bits: each layer starts from eigenvectors of "
-          "the one before, so units must not grow from layer to layer, nor fall below the bits: {} >= s_2 >= s_3 >= "
-          "... >= {}",
-          text, dimension, bits, dimension, bits);
-    }
-    units.push_back(above = value);
+    units.push_back(value);
     at = comma + 1;
   }
   return units;
+}
+
+void check_eigenvector_start(const LayerSizes& sizes, const Vectors& x) {
+  check_directions(x, sizes.bits());
+  std::string hidden;
+  bool fits = true;
+  for (std::size_t l = 0; l < sizes.count(); ++l) {
+    fits = fits && sizes.outputs(l) <= sizes.inputs(l);
+    if (l > 0) hidden += fmt::format("{}{}", l > 1 ? "," : "", sizes.inputs(l));
+  }
+  if (fits) return;
+  misuse(
+      "hidden={} does not fit vectors of dimension {} and codes of {} bits: each layer starts from eigenvectors of the "
+      "one before, so units must not grow from layer to layer, nor fall below the bits: {} >= s_2 >= s_3 >= ... >= {}",
+      hidden, x.dimension(), sizes.bits(), x.dimension(), sizes.bits());
 }
 
 Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Threads& threads) {
@@ -103,8 +112,9 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
   return {VectorXd::Constant(moments.mean.size(), total.least), 1 / range};
 }
 
-WeightStart weight_start_for(WeightStart way, std::size_t bits) {
+WeightStart weight_start_for(WeightStart way, std::size_t bits, bool linear_path) {
   if (way != WeightStart::automatic) return way;
+  if (linear_path) return WeightStart::random;
   return bits < kFittedFrom ? WeightStart::covariance : WeightStart::fitted;
 }
 
@@ -152,6 +162,42 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
     view(parameters.data() + sizes.weights(l), sizes.outputs(l), inputs) = w.cast<float>();
   }
   return parameters;
+}
+
+std::vector<float> random_start(const LayerSizes& sizes, double variance, std::uint64_t seed) {
+  std::vector<float> parameters(sizes.parameters(), 0.0F);
+  Random random(seed);
+  for (std::size_t l = 0; l + 1 < sizes.count(); ++l) {
+    // A sigmoid's outputs have a mean of 1/2 and a variance of about 1/8.
+    const double of_inputs = l == 0 ? variance : static_cast<double>(sizes.inputs(l)) / 8;
+    const double spread = std::sqrt(4 / of_inputs);
+    for (std::size_t unit = 0; unit < sizes.outputs(l); ++unit) {
+      double sum = 0;
+      for (std::size_t k = 0; k < sizes.inputs(l); ++k) {
+        const double w = spread * random.normal();
+        parameters[sizes.weights(l) + k * sizes.outputs(l) + unit] = static_cast<float>(w);
+        sum += w;
+      }
+      parameters[sizes.biases(l) + unit] = static_cast<float>(random.normal() - (l == 0 ? 0 : sum / 2));
+    }
+  }
+  return parameters;
+}
+
+void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
+                     Threads& threads, std::vector<float>& parameters) {
+  const std::size_t bits = sizes.bits();
+  const std::size_t last = sizes.count() - 1;
+  const RidgeSums sums = sums_over(set, sizes.dimension(), bits, threads,
+                                   [&](RidgePartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                                     std::vector<float> b(count * bits);
+                                     for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
+                                     partial.add(b.data(), x, count);
+                                   });
+  const RidgeRegression path = fit_ridge(sums, decay);
+  view(parameters.data() + sizes.linear_path(), bits, sizes.dimension()) = path.w;
+  view(parameters.data() + sizes.biases(last), bits, 1) = path.c;
+  view(parameters.data() + sizes.weights(last), bits, sizes.inputs(last)).setZero();
 }
 
 void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,

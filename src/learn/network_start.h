@@ -16,9 +16,12 @@ namespace bdnn {
 //   L > 32: 5 L / 2 + 40 and 5 L / 4 + 10; never more than D, nor fewer than L.
 std::vector<std::size_t> default_hidden_units(std::size_t bits, std::size_t dimension);
 
-// From "120,50". Each layer starts from eigenvectors of the one before, so units must not grow: D >= s_2 >= ... >= L.
-// What does not fit raises Error with the rule.
-std::vector<std::size_t> parse_hidden_units(const std::string& text, std::size_t bits, std::size_t dimension);
+// From "120,50"; what is no such list raises Error.
+std::vector<std::size_t> parse_hidden_units(const std::string& text);
+
+// Eigenvectors of each layer's inputs are fewer than these: raises Error where units grow from layer to layer, with the
+// rule D >= s_2 >= ... >= L, and where there are too few samples.
+void check_eigenvector_start(const LayerSizes& sizes, const Vectors& x);
 
 // How samples are scaled: to the total variance `spread` about zero or, if that is 0, as the authors do, to the range
 // [0, 1].
@@ -31,12 +34,22 @@ enum class WeightStart {
   whitened,       // and, from the second layer on, scaled and shifted to outputs of mean 0 and variance 1: no unit
                   // starts dead, and the codes start balanced and independent
   fitted,         // the same, and the last layer follows the first codes by regression
-  automatic,      // covariance for codes that a network learns to follow from there, fitted for longer ones
+  random,         // random, for a network whose linear path is where it starts from; its last layer is zero
+  automatic,      // random with a linear path; else covariance for codes that a network learns to follow from there, fitted for longer ones
 };
-WeightStart weight_start_for(WeightStart way, std::size_t bits);  // without `automatic`
+WeightStart weight_start_for(WeightStart way, std::size_t bits, bool linear_path);  // without `automatic`
 inline constexpr std::size_t kFittedFrom = 96;                    // bits
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
+
+// Random weights, as `WeightStart::random` says: what a hidden unit sees has a variance of 4 and a random mean.
+// `variance`: of all inputs together.
+std::vector<float> random_start(const LayerSizes& sizes, double variance, std::uint64_t seed);
+
+// Sets the linear path, and the last biases, to what follows the codes best without the hidden layers; the last layer's
+// weights become zero. The same minimum, for A.
+void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
+                     Threads& threads, std::vector<float>& parameters);
 
 // Sets the last layer to the one that follows the codes best over the hidden layers as they are: the minimum of
 // 1/2m ||H - B||^2 + decay/2 ||W||^2, in closed form.

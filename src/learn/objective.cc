@@ -110,11 +110,11 @@ Objective<T>::~Objective() = default;
 template <class T>
 double Objective<T>::weight_decay(const T* parameters) const {
   double sum = 0;
-  for (std::size_t l = 0; l < sizes_.count(); ++l) {
-    for (std::size_t i = sizes_.weights(l); i < sizes_.biases(l); ++i) {
+  sizes_.for_each_weights([&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       sum += static_cast<double>(parameters[i]) * static_cast<double>(parameters[i]);
     }
-  }
+  });
   return similarity_.weight_decay() + lambdas_.weights / 2 * sum;
 }
 
@@ -241,6 +241,10 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
         for (std::size_t k = 0; k < bits; ++k) delta[k] += own.scratch[i * bits + k];
       }
     }
+    if (!batch_gradient_.empty()) {
+      const T* further = batch_gradient_.data() + first * bits;
+      for (std::size_t i = 0; i < bits * count; ++i) own.delta[i] += further[i];
+    }
     stack.backward(batch.load(first, count, own.x), count, h, own.delta, own.scratch, own.gradient.data());
   };
 
@@ -264,7 +268,7 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
 template <class T>
 template <class Sum>
 Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running,
-                             double blend) {
+                             double blend, const BatchTerm<T>& own_term) {
   const LayerStack<T> stack(sizes_, parameters);
   OutputSums sums = forward(stack, batch, Keep::activations, {});
   sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
@@ -276,12 +280,14 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
   OutputGradient at_outputs(sizes_.bits(), similarity_.classes());
   Terms terms = terms_at(running != nullptr ? *running : sums, lambdas_, similarity_, at_outputs);
   terms.weights = weight_decay(parameters);
+  batch_gradient_.assign(own_term ? batch.size * sizes_.bits() : 0, T{0});
+  if (own_term) terms.of_batch = own_term(kept_.back().data(), batch.size, batch_gradient_.data());
   backward(stack, batch, at_outputs, gradient);
-  for (std::size_t l = 0; l < sizes_.count(); ++l) {
-    for (std::size_t i = sizes_.weights(l); i < sizes_.biases(l); ++i) {
+  sizes_.for_each_weights([&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       gradient[i] += static_cast<Sum>(lambdas_.weights) * static_cast<Sum>(parameters[i]);
     }
-  }
+  });
   return terms;
 }
 
@@ -307,9 +313,12 @@ Batch<T> whole(const TrainingSet& set) {
 
 template class Objective<float>;
 template class Objective<double>;
-template Terms Objective<float>::evaluate(const float*, const Batch<float>&, float*, OutputSums*, double);
-template Terms Objective<float>::evaluate(const float*, const Batch<float>&, double*, OutputSums*, double);
-template Terms Objective<double>::evaluate(const double*, const Batch<double>&, double*, OutputSums*, double);
+template Terms Objective<float>::evaluate(const float*, const Batch<float>&, float*, OutputSums*, double,
+                                          const BatchTerm<float>&);
+template Terms Objective<float>::evaluate(const float*, const Batch<float>&, double*, OutputSums*, double,
+                                          const BatchTerm<float>&);
+template Terms Objective<double>::evaluate(const double*, const Batch<double>&, double*, OutputSums*, double,
+                                           const BatchTerm<double>&);
 template Batch<float> whole(const TrainingSet& set);
 template Batch<double> whole(const TrainingSet& set);
 

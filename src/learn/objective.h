@@ -62,9 +62,10 @@ struct Terms {
   double binary = 0;
   double independence = 0;
   double balance = 0;
+  double of_batch = 0;   // the batch's own term
   double differing = 0;  // the share of bits where sgn(H) and B differ; no part of J
 
-  double total() const { return similarity + weights + binary + independence + balance; }
+  double total() const { return similarity + weights + binary + independence + balance + of_batch; }
 };
 
 // The term by which the methods differ.
@@ -91,6 +92,10 @@ struct Batch {
   std::function<const T*(std::size_t first, std::size_t count, std::vector<T>& scratch)> load;
 };
 
+// A term on the outputs h (bits x samples) of a batch: its value; adds its derivative to `gradient`, laid out as h.
+template <class T>
+using BatchTerm = std::function<double(const T* h, std::size_t samples, T* gradient)>;
+
 // The whole training set as a batch.
 template <class T>
 Batch<T> whole(const TrainingSet& set);
@@ -106,10 +111,11 @@ class Objective {
   // The terms at the given parameters, and the gradient, laid out as these; partial sums are kept in T, and added up
   // in Sum. A batch of fewer than m samples stands for all of them: its sums are scaled up and, where `running` is
   // given, blended into it with the weight `blend`.
+  // `own_term`, if given, is a further term of this batch alone.
   // Memory: the activations of the batch.
   template <class Sum>
   Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
-                 double blend = 1);
+                 double blend = 1, const BatchTerm<T>& own_term = {});
 
   std::size_t classes() const { return similarity_.classes(); }
 
@@ -147,6 +153,7 @@ class Objective {
   std::vector<Worker> workers_;
   std::tuple<GradientTree<float>, GradientTree<double>> gradient_trees_{GradientSum<float>(), GradientSum<double>()};
   std::vector<std::vector<T>> kept_;  // the activations of each layer, for the way back
+  std::vector<T> batch_gradient_;     // of the batch's own term; empty where there is none
 };
 
 extern template class Objective<float>;

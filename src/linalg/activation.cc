@@ -71,6 +71,17 @@ void bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float
   }
 }
 
+void bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  const Tag<float> d;
+  const auto least = hn::Set(d, -87.0F);
+  for (std::size_t j = 0; j < count; ++j, h += rows) {
+    transform(bias, rows, h, [&](auto b, auto z) HWY_ATTR {
+      const auto x = hn::Add(z, b);
+      return hn::IfThenElseZero(hn::Ge(x, least), hn::Exp(d, hn::Max(x, least)));
+    });
+  }
+}
+
 void bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h) {
   const Tag<float> d;
   const auto limit = hn::Set(d, 39000.0F);  // of Cos()
@@ -135,6 +146,7 @@ HWY_EXPORT(bias_f64);
 HWY_EXPORT(squash_f32);
 HWY_EXPORT(squash_f64);
 HWY_EXPORT(bias_and_tanh);
+HWY_EXPORT(bias_and_exp);
 HWY_EXPORT(bias_and_cosine);
 HWY_EXPORT(distances);
 HWY_EXPORT(gaussians);
@@ -165,6 +177,10 @@ void add_bias_and_squash(const double* bias, std::size_t rows, std::size_t count
 void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(bias_and_tanh)(bias, rows, count, h);
+}
+void add_bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(bias_and_exp)(bias, rows, count, h);
 }
 void add_bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h) {
   choose_simd_target();

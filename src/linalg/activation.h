@@ -16,6 +16,9 @@ void add_bias_and_squash(const T* bias, std::size_t rows, std::size_t count, T* 
 // h = tanh(h + bias)
 void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h);
 
+// h = exp(h + bias), 0 below the smallest normal float.
+void add_bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h);
+
 // h = cos(h + bias), and not a number beyond +-39,000 radians, where neighbouring floats are 1/256 of a radian apart.
 void add_bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h);
 

@@ -11,6 +11,8 @@ using Form = FormOf<Network>;
 constexpr std::size_t kMaxLayers = 64;
 constexpr Activation kActivations[] = {Activation::identity, Activation::sigmoid, Activation::tanh, Activation::cosine};
 
+constexpr const char* kLinear = "linear.weight";
+
 std::string layer_name(std::size_t layer) { return fmt::format("layers.{}", layer); }
 
 void apply(Activation activation, const std::vector<float>& bias, std::size_t count, float* h) {
@@ -52,12 +54,19 @@ void Form::validate(const Network& network) {
     }
     inputs = layer.outputs;
   }
+  if (!network.linear.empty() && network.linear.size() != dimension(network) * bits(network)) {
+    misuse("the network's linear path has {} weights for {} inputs and {} outputs", network.linear.size(),
+           dimension(network), bits(network));
+  }
 }
 
 std::vector<std::string> Form::describe(const Network& network) {
   std::vector<std::string> lines;
   for (const Layer& layer : network.layers) {
     lines.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs, name_of(layer.activation)));
+  }
+  if (!network.linear.empty()) {
+    lines.push_back(fmt::format("{} -> {} linear, beside", dimension(network), bits(network)));
   }
   return lines;
 }
@@ -85,6 +94,7 @@ void Form::write(const Network& network, TensorFileWriter& writer) {
     activations.emplace_back(name_of(network.layers[i].activation));
   }
   writer.list("activations", activations);
+  if (!network.linear.empty()) writer.tensor(kLinear, network.linear, {bits(network), dimension(network)});
 }
 
 Network Form::read(const TensorFileReader& reader) {
@@ -109,6 +119,13 @@ Network Form::read(const TensorFileReader& reader) {
   if (network.layers.back().activation == Activation::sigmoid) {
     reader.broken("ends in a sigmoid, whose sign says nothing");
   }
+  if (reader.has_tensor(kLinear)) {
+    std::vector<std::size_t> shape;
+    network.linear = reader.floats(kLinear, 2, shape);
+    if (shape[0] != bits(network) || shape[1] != dimension(network)) {
+      reader.broken("has a linear path that does not fit its layers");
+    }
+  }
   return network;
 }
 
@@ -118,16 +135,28 @@ Form::Encoder::Encoder(const Network& network) {
     layers_.push_back({PackedMatrix<float>::from_rows(layer.weight.data(), layer.outputs, layer.inputs, layer.inputs),
                        layer.bias, layer.activation});
   }
+  if (!network.linear.empty()) {
+    linear_ = PackedMatrix<float>::from_rows(network.linear.data(), bits(network), dimension(network),
+                                             dimension(network));
+  }
   squashed_ = layers_.size() > 1 || layers_.back().activation != Activation::identity;
 }
 
 const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
+  const float* const inputs = x;
   std::size_t which = 0;
   for (const PackedLayer& layer : layers_) {
     const std::size_t rows = layer.bias.size();
     auto& h = scratch.layer[which];
     h.resize(rows * count);
     multiply(layer.weight, x, count, layer.weight.depth(), h.data(), rows);
+    if (&layer == &layers_.back() && linear_.rows() > 0) {
+      // The other buffer held this layer's inputs, which are used up.
+      auto& beside = scratch.layer[1 - which];
+      beside.resize(rows * count);
+      multiply(linear_, inputs, count, linear_.depth(), beside.data(), rows);
+      for (std::size_t i = 0; i < rows * count; ++i) h[i] += beside[i];
+    }
     apply(layer.activation, layer.bias, count, h.data());
     x = h.data();
     which = 1 - which;

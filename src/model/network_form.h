@@ -34,6 +34,7 @@ struct FormOf<Network> {
       Activation activation;
     };
     std::vector<PackedLayer> layers_;
+    PackedMatrix<float> linear_;
     bool squashed_;
   };
 };

@@ -45,14 +45,13 @@ class Alternation {
         threads_(threads),
         progress_(progress) {}
 
-  // The (W,c) step: the network follows the codes.
-  void follow_codes(AlternationState& state) {
+  // The (W,c) step: the network follows the codes. Returns the value of the neighbours' term.
+  double follow_codes(AlternationState& state) {
     Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
     if (options_.solver == Solver::adam) {
       Random random(iteration_seed(seed_, state.iteration));
-      minimise_adam(objective, set_, sizes_, state.iteration == 0 ? options_.first_adam : options_.adam, random,
-                    threads_, progress_, state.parameters);
-      return;
+      return minimise_adam(objective, set_, sizes_, state.iteration == 0 ? options_.first_adam : options_.adam,
+                           options_.neighbours, random, threads_, progress_, state.parameters);
     }
     const Batch<float> batch = whole<float>(set_);
     std::vector<double> x(state.parameters.begin(), state.parameters.end());
@@ -66,10 +65,11 @@ class Alternation {
                        static_cast<std::size_t>(options_.lbfgs.iterations));
     });
     std::copy(x.begin(), x.end(), state.parameters.begin());
+    return 0;
   }
 
   // Measures the network, and keeps it if it is the best so far.
-  void measure(AlternationState& state, double flipped, double started) {
+  void measure(AlternationState& state, double flipped, double neighbours, double started) {
     Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
     TargetCodes signs(sizes_.bits(), set_.size());
     const Terms terms =
@@ -83,6 +83,7 @@ class Alternation {
         {"iteration", state.iteration}, {"objective", terms.total()}, {step_.similarity_name(), terms.similarity},
         {"weights", terms.weights},     {"binary", terms.binary},     {"independence", terms.independence},
         {"balance", terms.balance},     {"flipped", flipped},         {"differing", terms.differing}};
+    if (options_.neighbours != nullptr) round.emplace_back("neighbours", neighbours);
     std::optional<double> score;
     if (selection_.possible()) {
       const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);
@@ -114,8 +115,8 @@ class Alternation {
       step_.improve(sizes_, set_, state.parameters, state.codes);
       flipped = share_of_flipped(before, state.codes);
     }
-    follow_codes(state);
-    measure(state, flipped, started);
+    const double neighbours = follow_codes(state);
+    measure(state, flipped, neighbours, started);
   }
 
  private:
@@ -149,11 +150,11 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
     state.parameters = std::move(first.parameters);
     state.codes = std::move(first.codes);
     step.start(set, state.codes);
-    if (options.fit_last_layer) {
-      const double decay = options.lambdas.binary > 0 ? options.lambdas.weights / options.lambdas.binary : 0;
-      fit_last_layer(sizes, set, state.codes, decay, threads, state.parameters);
-    }
+    const double decay = options.lambdas.binary > 0 ? options.lambdas.weights / options.lambdas.binary : 0;
+    if (options.fit == Fit::last_layer) fit_last_layer(sizes, set, state.codes, decay, threads, state.parameters);
+    if (options.fit == Fit::linear_path) fit_linear_path(sizes, set, state.codes, decay, threads, state.parameters);
   }
+  if (options.start_is_candidate && state.iteration < 0) alternation.measure(state, 0, 0, now());
   while (state.iteration < options.iterations) {
     if (options.patience > 0 && state.without_gain >= options.patience) break;
     alternation.run(state);

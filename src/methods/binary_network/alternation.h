@@ -30,12 +30,16 @@ class CodeStep : public Similarity {
 
 enum class Solver { adam, lbfgs };
 
+enum class Fit { nothing, last_layer, linear_path };
+
 struct AlternationOptions {
   Lambdas lambdas;
-  bool fit_last_layer = false;  // to the first codes, before the first network step
+  Fit fit = Fit::nothing;       // what is fitted to the first codes, before the first network step
+  bool start_is_candidate = false;  // the start may be what is kept, as iteration -1
   int iterations = 10;          // T
   int patience = 0;             // end after so many iterations in a row that were no better; 0: never before T
   Solver solver = Solver::adam;
+  NeighbourTerm* neighbours = nullptr;  // a further term of the (W,c) step by Adam; null: none
   AdamOptions first_adam;  // of the first (W,c) step, which may start from afar ...
   AdamOptions adam;        // ... and of the later ones
   LbfgsOptions lbfgs;

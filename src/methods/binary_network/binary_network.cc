@@ -1,44 +1,83 @@
 #include "methods/binary_network/binary_network.h"
 
 #include "base/error.h"
-#include "learn/itq_rotation.h"
+#include "learn/itq_projection.h"
+#include "methods/binary_network/training_neighbours.h"
 
 namespace bdnn {
 namespace {
 
 // The signs of R v for some of the columns of v.
 TargetCodes signs_of(const MatrixXd& r, const MatrixXf& v, const std::vector<std::uint32_t>& rows) {
-  const auto bits = static_cast<std::size_t>(v.rows());
+  const auto bits = static_cast<std::size_t>(r.rows());
+  const auto depth = static_cast<std::size_t>(v.rows());
   const MatrixXf rounded = r.cast<float>();
-  const auto rotation = PackedMatrix<float>::from_columns(rounded.data(), bits, bits, bits);
+  const auto rotation = PackedMatrix<float>::from_columns(rounded.data(), bits, depth, bits);
   TargetCodes signs(bits, rows.size());
-  VectorXf h(v.rows());
+  VectorXf h(r.rows());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    multiply(rotation, v.data() + rows[i] * bits, 1, bits, h.data(), bits);
+    multiply(rotation, v.data() + rows[i] * depth, 1, depth, h.data(), bits);
     signs.pack(i, 1, h.data());
   }
   return signs;
 }
 
-// B of the training rows, by ITQ: of several random starts, that with the best score on what is held out.
-TargetCodes first_codes(const TrainingTask& task, const Moments& moments, const Selection& selection, int starts) {
+// B of the training rows, and the projection whose signs they are.
+struct FirstCodes {
+  TargetCodes codes;
+  MatrixXd projection;  // L x D, of centred vectors
+};
+
+// By ITQ: of several random starts, that with the best score on what is held out.
+FirstCodes first_codes(const TrainingTask& task, const Moments& moments, const Selection& selection, int starts) {
   constexpr int kRotations = 50;
-  const auto pca = principal_directions(task.x, moments, task.bits, task.threads);
-  const MatrixXf v = outputs_of(affine_network(pca.directions, pca.mean), task.x, task.threads);
-  TargetCodes best;
+  const ItqProjection itq(task.x, moments, task.bits, task.threads);
+  FirstCodes best;
   double best_score = -1;
-  for (int start = 0; start < (selection.possible() ? starts : 1); ++start) {
+  const bool compare = selection.possible() && starts > 1;
+  for (int start = 0; start < (compare ? starts : 1); ++start) {
     // The first start is the one that the method itq takes.
     const std::uint64_t seed = task.seed + 0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(start);
-    const MatrixXd r = itq_rotation(v, kRotations, seed, task.threads, task.progress);
-    TargetCodes codes = signs_of(r, v, selection.rows().training);
+    const MatrixXd r = itq.rotation(kRotations, seed, task.progress);
+    TargetCodes codes = signs_of(r, itq.projected(), selection.rows().training);
     const double score =
-        selection.possible() ? selection.score(codes, signs_of(r, v, selection.rows().queries)).value() : 0;
+        compare ? selection.score(codes, signs_of(r, itq.projected(), selection.rows().queries)).value() : 0;
     if (score <= best_score) continue;
     best_score = score;
-    best = std::move(codes);
+    best = {std::move(codes), r * itq.directions()};
   }
   return best;
+}
+
+LayerSizes sizes_for(const TrainingTask& task, const BinaryNetworkOptions& options) {
+  std::vector<std::size_t> units = {task.x.dimension()};
+  std::vector<std::size_t> hidden;
+  if (options.hidden != "auto") {
+    hidden = parse_hidden_units(options.hidden);
+  } else if (options.path != PathStart::none) {
+    hidden = {64};
+  } else {
+    hidden = default_hidden_units(task.bits, task.x.dimension());
+  }
+  units.insert(units.end(), hidden.begin(), hidden.end());
+  units.push_back(task.bits);
+  return LayerSizes(units, options.path != PathStart::none ? LayerSizes::Path::linear : LayerSizes::Path::none);
+}
+
+// The network computes the projection, each output scaled to variance 1; the hidden layers say nothing yet.
+void start_linear_path(const LayerSizes& sizes, const MatrixXd& projection, const Moments& moments,
+                       const Scaling& scaling, std::vector<float>& parameters) {
+  const MatrixXd covariance = moments.covariance.selfadjointView<Eigen::Lower>();
+  const VectorXd variances = (projection * covariance).cwiseProduct(projection).rowwise().sum();
+  const double least = 1e-12 * variances.maxCoeff();
+  const MatrixXd a =
+      (variances.array().max(least).sqrt() * scaling.factor).inverse().matrix().asDiagonal() * projection;
+  view(parameters.data() + sizes.linear_path(), sizes.bits(), sizes.dimension()) = a.cast<float>();
+  const std::size_t last = sizes.count() - 1;
+  view(parameters.data() + sizes.weights(last), sizes.bits(), sizes.inputs(last)).setZero();
+  // Scaled samples may not be centred.
+  view(parameters.data() + sizes.biases(last), sizes.bits(), 1) =
+      (-(a * (moments.mean - scaling.offset) * scaling.factor)).cast<float>();
 }
 
 }  // namespace
@@ -50,20 +89,21 @@ Lambdas BinaryNetworkOptions::lambdas(const Lambdas& rule) const {
 
 TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetworkOptions options,
                                           const Lambdas& lambdas, const MakeCodeStep& make_step) {
-  check_directions(task.x, task.bits);
-  std::vector<std::size_t> units = {task.x.dimension()};
-  const auto hidden = options.hidden == "auto" ? default_hidden_units(task.bits, task.x.dimension())
-                                               : parse_hidden_units(options.hidden, task.bits, task.x.dimension());
-  units.insert(units.end(), hidden.begin(), hidden.end());
-  units.push_back(task.bits);
-  const LayerSizes sizes(units);
+  const LayerSizes sizes = sizes_for(task, options);
+  const WeightStart weight_start = weight_start_for(options.weight_start, task.bits, options.path != PathStart::none);
+  if (weight_start != WeightStart::random) check_eigenvector_start(sizes, task.x);
+  if (options.neighbours > 0 && options.alternation.solver == Solver::lbfgs) {
+    misuse("solver=lbfgs looks at all samples at once, the neighbours' term at batches; set neighbours=0, or take adam");
+  }
   // One number sets both, where it makes no sense to tell them apart.
   options.alternation.first_adam.batch = options.alternation.adam.batch;
   options.alternation.first_adam.blend = options.alternation.adam.blend;
   options.alternation.lambdas = lambdas;
-  const WeightStart weight_start = weight_start_for(options.weight_start, task.bits);
-  options.alternation.fit_last_layer = weight_start == WeightStart::fitted;
-  const double rate = weight_start == WeightStart::fitted ? 1e-3 : 1e-2;
+  options.alternation.start_is_candidate = options.path != PathStart::none;
+  options.alternation.fit = options.path == PathStart::fitted         ? Fit::linear_path
+                            : weight_start == WeightStart::fitted ? Fit::last_layer
+                                                                  : Fit::nothing;
+  const double rate = options.path != PathStart::none ? 2e-3 : weight_start == WeightStart::fitted ? 1e-3 : 1e-2;
   options.alternation.first_adam.rate = options.first_rate.value_or(rate);
   options.alternation.adam.rate = options.rate.value_or(rate);
 
@@ -82,13 +122,40 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   const auto step = make_step({set, labels, queries, selection});
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
-    return {eigenvector_start(sizes, set, moments, weight_start, task.threads),
-            first_codes(task, moments, selection, options.starts)};
+    constexpr std::uint64_t kOtherSeed = 0x3c6ef372fe94f82b;
+    const double variance = moments.covariance.trace() * scaling.factor * scaling.factor;
+    std::vector<float> parameters = weight_start == WeightStart::random
+                                        ? random_start(sizes, variance, task.seed ^ kOtherSeed)
+                                        : eigenvector_start(sizes, set, moments, weight_start, task.threads);
+    FirstCodes first = first_codes(task, moments, selection, options.starts);
+    if (options.path == PathStart::itq) start_linear_path(sizes, first.projection, moments, scaling, parameters);
+    return {std::move(parameters), std::move(first.codes)};
   };
+  std::optional<NeighbourTerm> neighbours;
+  if (options.neighbours > 0) {
+    constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
+    NeighbourLists lists = neighbour_lists(task.x, set.rows(), static_cast<std::size_t>(options.anchors),
+                                           task.seed ^ kOtherSeed, task.threads.count(), task.progress);
+    if (!lists.neighbours.empty()) {
+      const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
+      options.alternation.neighbours = &neighbours.emplace(std::move(lists), options.neighbours, temperature);
+    }
+  }
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,
                                        task.checkpoint, task.threads, task.progress);
   TrainedBinaryNetwork trained;
-  trained.network = to_network(sizes, result.parameters, scaling.offset, scaling.factor);
+  if (result.iteration < 0) {
+    // The hidden layers have not said anything yet.
+    const LayerSizes affine({sizes.dimension(), sizes.bits()});
+    const std::size_t last = sizes.count() - 1;
+    std::vector<float> path(result.parameters.begin() + static_cast<std::ptrdiff_t>(sizes.linear_path()),
+                            result.parameters.end());
+    path.insert(path.end(), result.parameters.begin() + static_cast<std::ptrdiff_t>(sizes.biases(last)),
+                result.parameters.begin() + static_cast<std::ptrdiff_t>(sizes.biases(last) + sizes.bits()));
+    trained.network = to_network(affine, path, scaling.offset, scaling.factor);
+  } else {
+    trained.network = to_network(sizes, result.parameters, scaling.offset, scaling.factor);
+  }
   trained.state = std::move(result.state);
   trained.scaling = scaling;
   trained.outcome = fmt::format(

@@ -9,10 +9,21 @@
 
 namespace bdnn {
 
+// Whether there is a linear path beside the hidden layers, and what it starts as.
+enum class PathStart {
+  none,
+  itq,     // ITQ's projection: the codes are ITQ's before the training starts
+  fitted,  // the regression from samples to first codes
+};
+
 struct BinaryNetworkOptions {
   std::string hidden = "auto";  // units of the hidden layers, "120,50"
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
   WeightStart weight_start = WeightStart::automatic;
+  PathStart path = PathStart::none;
+  double neighbours = 0;                // weight of the neighbours' term
+  std::optional<double> temperature;    // of it; where there is no value, sqrt(bits) / 2
+  int anchors = 5000;                   // samples whose neighbours it knows
   int starts = 1;       // of ITQ, which the first codes come from
   int held_out = 1000;  // samples kept out of the training to choose the iteration by
   // The weights of the objective's terms; where there is no value, the method's rule holds.
@@ -65,7 +76,17 @@ std::vector<Option<Options>> binary_network_options() {
                                  alternation(&A::patience), 0, 100000),
       word_option_at<Options>("weight_start", "where the weights start: eigenvectors of the inputs' ...",
                               [](auto& options) -> auto& { return options.weight_start; },
-                              {"second-moment", "covariance", "whitened", "fitted", "auto"}),
+                              {"second-moment", "covariance", "whitened", "fitted", "random", "auto"}),
+      word_option_at<Options>("path", "a linear path beside the hidden layers, which starts as ...",
+                              [](auto& options) -> auto& { return options.path; }, {"none", "itq", "fitted"}),
+      real_option_at<Options>(
+          "neighbours", "weight of the term by which samples find their neighbours; 0: none",
+          [](auto& options) -> auto& { return options.neighbours; }, 0, 1e12),
+      optional_real_option_at<Options>("temperature", "of that term; auto: sqrt(bits) / 2",
+                                       optional(&Options::temperature), 1e-3, 1e12),
+      integer_option_at<Options>(
+          "anchors", "samples whose neighbours that term knows",
+          [](auto& options) -> auto& { return options.anchors; }, 1, 1 << 24),
       integer_option_at<Options>(
           "starts", "random starts of ITQ, of which the best gives the first codes",
           [](auto& options) -> auto& { return options.starts; }, 1, 1000),
@@ -73,9 +94,9 @@ std::vector<Option<Options>> binary_network_options() {
           "held_out", "samples kept out of the training to choose the best iteration by",
           [](auto& options) -> auto& { return options.held_out; }, 0, 1000000),
       word_option_at<Options>("solver", "of the network step", alternation(&A::solver), {"adam", "lbfgs"}),
-      integer_option_at<Options>("first_epochs", "adam: passes over the data in the first network step",
-                                 first(&AdamOptions::epochs), 0, 100000),
-      integer_option_at<Options>("epochs", "adam: and in each of the others", later(&AdamOptions::epochs), 0, 100000),
+      integer_option_at<Options>("first_steps", "adam: batches in the first network step", first(&AdamOptions::steps), 0,
+                                 1 << 30),
+      integer_option_at<Options>("steps", "adam: and in each of the others", later(&AdamOptions::steps), 0, 1 << 30),
       integer_option_at<Options>("batch", "adam: samples per step", later(&AdamOptions::batch), 1, 1 << 24),
       optional_real_option_at<Options>("first_rate", "adam: rate of the first network step",
                                        optional(&Options::first_rate), 0, 10),

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "bdnn/ground_truth.h"
-#include "data/format.h"
+#include "methods/binary_network/training_neighbours.h"
 
 namespace bdnn {
 namespace {
@@ -51,32 +50,11 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
     relevance_ = Relevance::labels(std::move(database), std::move(queries));
     return;
   }
-  // Neighbours among all samples, from which those held out are then left out: the data is not copied.
-  std::vector<std::int32_t> place(x.size(), -1);
-  for (std::size_t i = 0; i < rows_.training.size(); ++i) place[rows_.training[i]] = static_cast<std::int32_t>(i);
   const std::size_t wanted = std::min(kNeighbours, std::max<std::size_t>(1, rows_.training.size() / 10));
-  GroundTruthOptions options;
-  options.k = std::min(x.size() - 1, 2 * wanted + 10);
-  options.threads = threads;
-  options.self.assign(rows_.queries.begin(), rows_.queries.end());
-  const GroundTruth truth = exact_neighbours(x, gather(x, rows_.queries), options, progress);
-  per_query_ = wanted;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    neighbours_.clear();
-    std::size_t fewest = per_query_;
-    for (std::size_t q = 0; q < rows_.queries.size(); ++q) {
-      std::size_t found = 0;
-      for (const std::int32_t id : truth.of(q)) {
-        if (found == per_query_) break;
-        if (place[static_cast<std::size_t>(id)] < 0) continue;
-        neighbours_.push_back(place[static_cast<std::size_t>(id)]);
-        ++found;
-      }
-      fewest = std::min(fewest, found);
-    }
-    if (fewest == per_query_) break;
-    per_query_ = fewest;  // of all queries as many as the poorest has
-  }
+  NearestPlaces nearest =
+      nearest_training_places(x, rows_.queries, rows_.training, wanted, threads, progress);
+  neighbours_ = std::move(nearest.places);
+  per_query_ = nearest.per_row;
   relevance_ = Relevance::neighbours(neighbours_, per_query_);
 }
 

@@ -1,16 +1,15 @@
 #include "methods/itq/itq.h"
 
-#include "learn/affine.h"
-#include "learn/itq_rotation.h"
+#include "learn/itq_projection.h"
 
 namespace bdnn {
 namespace {
 
 Trained train_itq(const TrainingTask& task, const ItqOptions& options) {
-  const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
-  const MatrixXf v = outputs_of(affine_network(pca.directions, pca.mean), task.x, task.threads);
-  const MatrixXd r = itq_rotation(v, options.rotations, task.seed, task.threads, task.progress);
-  return {affine_network(r * pca.directions, pca.mean)};
+  const Moments moments = moments_of(task.x, task.threads, task.progress);
+  const ItqProjection itq(task.x, moments, task.bits, task.threads);
+  const MatrixXd r = itq.rotation(options.rotations, task.seed, task.progress);
+  return {affine_network(r * itq.directions(), moments.mean)};
 }
 
 }  // namespace

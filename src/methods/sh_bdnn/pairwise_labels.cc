@@ -88,6 +88,9 @@ void PairwiseLabels::improve(const LayerSizes& sizes, const TrainingSet& set, st
   auto c = view(parameters.data() + sizes.biases(last), bits_, 1);
   w = (best_rotation * w.cast<double>()).cast<float>().eval();
   c = (best_rotation * c.cast<double>()).cast<float>().eval();
+  if (!sizes.has_linear_path()) return;
+  auto a = view(parameters.data() + sizes.linear_path(), bits_, sizes.dimension());
+  a = (best_rotation * a.cast<double>()).cast<float>().eval();
 }
 
 }  // namespace bdnn

@@ -22,8 +22,8 @@ struct ShBdnnOptions : BinaryNetworkOptions {
     weight_start = WeightStart::whitened;
     alternation.adam.batch = 50;
     alternation.iterations = 4;
-    alternation.first_adam.epochs = 10;
-    alternation.adam.epochs = 5;
+    alternation.first_adam.steps = 12000;
+    alternation.adam.steps = 6000;
     rate = 5e-3;
   }
 };

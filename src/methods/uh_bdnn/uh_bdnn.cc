@@ -29,30 +29,35 @@ struct UhBdnnOptions : BinaryNetworkOptions {
   int local_search = 0;                 // rounds after a descent of the B step
   int code_rounds = 0;                  // alternations of decoder and codes before the first network step
   Group group = Group::one;             // bits that the decoder takes together
-  std::optional<double> decoder_decay;  // lambda1 of the decoder
+  double decoder_decay = 0.3;           // lambda1 of the decoder
 
   UhBdnnOptions() {
-    starts = 10;
+    path = PathStart::itq;
+    neighbours = 1;
     alternation.iterations = 3;
-    alternation.first_adam.epochs = 9;
-    alternation.adam.epochs = 5;
+    alternation.patience = 1;
+    alternation.adam.batch = 288;
+    alternation.first_adam.steps = 2000;
+    alternation.adam.steps = 1000;
   }
 };
 
 constexpr Lambdas kPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
 
-// Chosen on held-out queries of MNIST and SIFT (docs/methods/uh-bdnn.md). Short codes gain from bits that are more
-// independent; long ones, which would then find too little nearby, from a decoder that is held back.
-constexpr std::size_t kLong = 28;
-Lambdas default_lambdas(std::size_t bits) { return bits < kLong ? Lambdas{1e-4, 2e-2, 1e-1, 1e-6} : kPaperLambdas; }
-double default_decoder_decay(std::size_t bits) { return bits < kLong ? 0.05 : bits < kFittedFrom ? 0.3 : 1; }
+// With the neighbours' term the others only have to keep the outputs near binary and apart; by bit, so that they mean
+// the same at every length. Without it, the paper's.
+Lambdas default_lambdas(std::size_t bits, bool neighbours) {
+  const auto l = static_cast<double>(bits);
+  return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kPaperLambdas;
+}
 
 // The paper's settings and, where it is silent, its authors'.
 UhBdnnOptions paper_profile() {
   UhBdnnOptions options;
   options.spread = 0;
   options.weight_start = WeightStart::second_moment;
-  options.starts = 1;
+  options.path = PathStart::none;
+  options.neighbours = 0;
   options.lambda1 = kPaperLambdas.weights;
   options.lambda2 = kPaperLambdas.binary;
   options.lambda3 = kPaperLambdas.independence;
@@ -69,18 +74,20 @@ UhBdnnOptions paper_profile() {
 // Codes to be rebuilt from: decoder and codes alternate to the end, and the network follows them once.
 UhBdnnOptions recall_profile() {
   UhBdnnOptions options;
-  options.starts = 1;
+  options.neighbours = 0;
+  options.path = PathStart::fitted;
   options.decoder_decay = 1e-4;
   options.code_rounds = 20;
   options.local_search = 4;
   options.group = Group::automatic;
   options.alternation.iterations = 0;
+  options.alternation.first_adam.steps = 4000;
   return options;
 }
 
 Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const std::size_t dimension = task.x.dimension();
-  const Lambdas lambdas = options.lambdas(default_lambdas(task.bits));
+  const Lambdas lambdas = options.lambdas(default_lambdas(task.bits, options.neighbours > 0));
   const std::size_t group = size_of(options.group, task.bits, task.x.size());
   if (group > 1 && options.code_start == CodeStart::zero) {
     misuse("code_start=zero goes bit by bit; with group={} take code_start=outputs", group);
@@ -89,16 +96,17 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
            group);
   }
-  const double decay = options.decoder_decay.value_or(default_decoder_decay(task.bits));
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
         task.bits, dimension,
-        ReconstructionOptions{decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
+        ReconstructionOptions{options.decoder_decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
                               options.code_rounds, group},
         task.threads);
   };
   const TrainedBinaryNetwork trained =
       train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
+  // Where the neighbours have their say, codes are the network's own, and the best decoder is the one for these.
+  if (options.neighbours > 0) return {trained.network, {}, trained.outcome};
   const auto kept = new_step();
   kept->restore(trained.state);
   return {trained.network, decoder_layer(kept->decoder(), trained.scaling, group), trained.outcome};
@@ -118,7 +126,7 @@ Method uh_bdnn_method() {
                                    &UhBdnnOptions::code_rounds, 0, 100000));
   options.push_back(word_option("group", "bits that the decoder takes together; auto: as many as the samples allow",
                                 &UhBdnnOptions::group, {"auto", "1", "4", "8"}));
-  options.push_back(optional_real_option_at<UhBdnnOptions>(
+  options.push_back(real_option_at<UhBdnnOptions>(
       "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(
       {.name = "uh-bdnn",
