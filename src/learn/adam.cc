@@ -85,27 +85,20 @@ void Adam::step(const float* gradient, double rate, float* parameters, Threads& 
 }
 
 double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                     const AdamOptions& options, NeighbourTerm* neighbours, Random& random, Threads& threads,
+                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads,
                      Progress& progress, std::vector<float>& parameters) {
   const std::size_t samples = set.size();
   const std::size_t dimension = set.dimension();
   const auto wanted = static_cast<std::size_t>(options.batch);
   const std::size_t batches = std::max<std::size_t>(1, (samples + wanted / 2) / wanted);  // in a pass over all samples
   const auto steps = static_cast<std::size_t>(options.steps);
-  std::vector<std::uint32_t> order(neighbours == nullptr ? samples : 0);
-  std::iota(order.begin(), order.end(), 0U);
+  std::vector<std::uint32_t> order;
   Adam adam(parameters.size());
   std::vector<float> gradient(parameters.size());
   std::vector<float> x;
   constexpr std::size_t kGathered = 64;  // samples that a thread gathers at a time
   OutputSums running(sizes.bits(), objective.classes());
   double weight_so_far = 0;
-  BatchTerm<float> own_term;
-  if (neighbours != nullptr) {
-    own_term = [&](const float* h, std::size_t count, float* own_gradient) {
-      return neighbours->evaluate(h, sizes.bits(), count, own_gradient);
-    };
-  }
   const std::size_t last_tenth = steps - (steps + 9) / 10;
   double sum_of_own_terms = 0;
 
@@ -113,10 +106,16 @@ double minimise_adam(Objective<float>& objective, const TrainingSet& set, const 
     const std::size_t b = step % batches;
     std::size_t first = 0;
     std::size_t count = 0;
-    if (neighbours != nullptr) {
-      order = neighbours->draw(wanted, random);
+    std::vector<std::uint32_t> drawn;
+    if (term != nullptr) drawn = term->draw(wanted, random);
+    if (!drawn.empty()) {
+      order = std::move(drawn);
       count = order.size();
     } else {
+      if (step == 0) {
+        order.resize(samples);
+        std::iota(order.begin(), order.end(), 0U);
+      }
       for (std::size_t i = b == 0 ? samples : 0; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
       first = samples * b / batches;
       count = samples * (b + 1) / batches - first;
@@ -129,6 +128,12 @@ double minimise_adam(Objective<float>& objective, const TrainingSet& set, const 
     const Batch<float> batch{count, order.data() + first, [&](std::size_t i, std::size_t, std::vector<float>&) {
                                return x.data() + i * dimension;
                              }};
+    OutputTerm<float> own_term;
+    if (term != nullptr) {
+      own_term = [&](const float* h, std::size_t, float* own_gradient) {
+        return term->evaluate(h, sizes.bits(), {order.data() + first, count}, own_gradient);
+      };
+    }
     // Running sums start with the first batch's own, not with zero.
     weight_so_far = (1 - options.blend) * weight_so_far + options.blend;
     const Terms terms = objective.evaluate(parameters.data(), batch, gradient.data(), &running,

@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "bdnn/progress.h"
-#include "learn/neighbour_term.h"
+#include "learn/batch_term.h"
 #include "learn/objective.h"
 
 namespace bdnn {
@@ -28,11 +28,10 @@ class Adam {
   int steps_ = 0;
 };
 
-// Improves the parameters; which samples meet in a batch is random. Without `neighbours` every sample is seen once
-// before one is seen again; with them, batches are drawn as the term wants them. Returns the mean of that term over the
-// last tenth of the steps.
+// Improves the parameters; which samples meet in a batch is random. Unless `term`, which may be null, draws them itself,
+// every sample is seen once before one is seen again. Returns the mean of that term over the last tenth of the steps.
 double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                     const AdamOptions& options, NeighbourTerm* neighbours, Random& random, Threads& threads,
+                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads,
                      Progress& progress, std::vector<float>& parameters);
 
 }  // namespace bdnn

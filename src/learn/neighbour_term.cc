@@ -31,7 +31,9 @@ std::vector<std::uint32_t> NeighbourTerm::draw(std::size_t size, Random& random)
   return batch;
 }
 
-double NeighbourTerm::evaluate(const float* h, std::size_t bits, std::size_t n, float* gradient) {
+double NeighbourTerm::evaluate(const float* h, std::size_t bits, std::span<const std::uint32_t> places,
+                               float* gradient) {
+  const std::size_t n = places.size();
   const std::size_t anchors = n / group();
   t_.assign(h, h + bits * n);
   const std::vector<float> no_bias(bits, 0.0F);

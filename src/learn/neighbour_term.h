@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
+#include "learn/batch_term.h"
 
 namespace bdnn {
 
@@ -22,16 +22,15 @@ struct NeighbourLists {
   std::vector<std::uint32_t> neighbours;  // list after list
 };
 
-class NeighbourTerm {
+class NeighbourTerm final : public BatchTerm {
  public:
   NeighbourTerm(NeighbourLists lists, double weight, double temperature);
 
-  // The samples of a batch of at most `size`: random anchors, then for each of them some of its near neighbours and
-  // some that are a little farther.
-  std::vector<std::uint32_t> draw(std::size_t size, Random& random) const;
+  // Random anchors, then for each of them some of its near neighbours and some that are a little farther.
+  std::vector<std::uint32_t> draw(std::size_t size, Random& random) const override;
 
-  // The term on the outputs h (bits x n) of such a batch; adds its derivative to `gradient` (bits x n).
-  double evaluate(const float* h, std::size_t bits, std::size_t n, float* gradient);
+  // Of such a batch.
+  double evaluate(const float* h, std::size_t bits, std::span<const std::uint32_t> places, float* gradient) override;
 
  private:
   std::size_t group() const { return 1 + kNear + far_; }

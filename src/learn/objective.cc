@@ -268,7 +268,7 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
 template <class T>
 template <class Sum>
 Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running,
-                             double blend, const BatchTerm<T>& own_term) {
+                             double blend, const OutputTerm<T>& own_term) {
   const LayerStack<T> stack(sizes_, parameters);
   OutputSums sums = forward(stack, batch, Keep::activations, {});
   sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
@@ -314,11 +314,11 @@ Batch<T> whole(const TrainingSet& set) {
 template class Objective<float>;
 template class Objective<double>;
 template Terms Objective<float>::evaluate(const float*, const Batch<float>&, float*, OutputSums*, double,
-                                          const BatchTerm<float>&);
+                                          const OutputTerm<float>&);
 template Terms Objective<float>::evaluate(const float*, const Batch<float>&, double*, OutputSums*, double,
-                                          const BatchTerm<float>&);
+                                          const OutputTerm<float>&);
 template Terms Objective<double>::evaluate(const double*, const Batch<double>&, double*, OutputSums*, double,
-                                           const BatchTerm<double>&);
+                                           const OutputTerm<double>&);
 template Batch<float> whole(const TrainingSet& set);
 template Batch<double> whole(const TrainingSet& set);
 

@@ -94,7 +94,7 @@ struct Batch {
 
 // A term on the outputs h (bits x samples) of a batch: its value; adds its derivative to `gradient`, laid out as h.
 template <class T>
-using BatchTerm = std::function<double(const T* h, std::size_t samples, T* gradient)>;
+using OutputTerm = std::function<double(const T* h, std::size_t samples, T* gradient)>;
 
 // The whole training set as a batch.
 template <class T>
@@ -115,7 +115,7 @@ class Objective {
   // Memory: the activations of the batch.
   template <class Sum>
   Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
-                 double blend = 1, const BatchTerm<T>& own_term = {});
+                 double blend = 1, const OutputTerm<T>& own_term = {});
 
   std::size_t classes() const { return similarity_.classes(); }
 

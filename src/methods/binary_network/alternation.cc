@@ -45,13 +45,13 @@ class Alternation {
         threads_(threads),
         progress_(progress) {}
 
-  // The (W,c) step: the network follows the codes. Returns the value of the neighbours' term.
+  // The (W,c) step: the network follows the codes. Returns the value of the batches' own term.
   double follow_codes(AlternationState& state) {
     Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
     if (options_.solver == Solver::adam) {
       Random random(iteration_seed(seed_, state.iteration));
       return minimise_adam(objective, set_, sizes_, state.iteration == 0 ? options_.first_adam : options_.adam,
-                           options_.neighbours, random, threads_, progress_, state.parameters);
+                           step_.batch_term(), random, threads_, progress_, state.parameters);
     }
     const Batch<float> batch = whole<float>(set_);
     std::vector<double> x(state.parameters.begin(), state.parameters.end());
@@ -69,7 +69,7 @@ class Alternation {
   }
 
   // Measures the network, and keeps it if it is the best so far.
-  void measure(AlternationState& state, double flipped, double neighbours, double started) {
+  void measure(AlternationState& state, double flipped, double term, double started) {
     Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
     TargetCodes signs(sizes_.bits(), set_.size());
     const Terms terms =
@@ -83,7 +83,7 @@ class Alternation {
         {"iteration", state.iteration}, {"objective", terms.total()}, {step_.similarity_name(), terms.similarity},
         {"weights", terms.weights},     {"binary", terms.binary},     {"independence", terms.independence},
         {"balance", terms.balance},     {"flipped", flipped},         {"differing", terms.differing}};
-    if (options_.neighbours != nullptr) round.emplace_back("neighbours", neighbours);
+    if (step_.batch_term() != nullptr) round.emplace_back(step_.batch_term_name(), term);
     std::optional<double> score;
     if (selection_.possible()) {
       const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);
@@ -115,8 +115,8 @@ class Alternation {
       step_.improve(sizes_, set_, state.parameters, state.codes);
       flipped = share_of_flipped(before, state.codes);
     }
-    const double neighbours = follow_codes(state);
-    measure(state, flipped, neighbours, started);
+    const double term = follow_codes(state);
+    measure(state, flipped, term, started);
   }
 
  private:

@@ -17,6 +17,9 @@ namespace bdnn {
 class CodeStep : public Similarity {
  public:
   virtual std::string similarity_name() const = 0;
+  // A further term of the (W,c) step by Adam, and its name; null: none.
+  virtual BatchTerm* batch_term() { return nullptr; }
+  virtual std::string batch_term_name() const { return ""; }
   // Takes the first codes, and may better them before there is a network.
   virtual void start(const TrainingSet& set, TargetCodes& codes) = 0;
   // The B step: better codes for the network as it is. It may turn the network's outputs first, where the objective
@@ -39,7 +42,6 @@ struct AlternationOptions {
   int iterations = 10;          // T
   int patience = 0;             // end after so many iterations in a row that were no better; 0: never before T
   Solver solver = Solver::adam;
-  NeighbourTerm* neighbours = nullptr;  // a further term of the (W,c) step by Adam; null: none
   AdamOptions first_adam;  // of the first (W,c) step, which may start from afar ...
   AdamOptions adam;        // ... and of the later ones
   LbfgsOptions lbfgs;

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "learn/itq_projection.h"
-#include "methods/binary_network/training_neighbours.h"
 
 namespace bdnn {
 namespace {
@@ -92,9 +91,6 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   const LayerSizes sizes = sizes_for(task, options);
   const WeightStart weight_start = weight_start_for(options.weight_start, task.bits, options.path != PathStart::none);
   if (weight_start != WeightStart::random) check_eigenvector_start(sizes, task.x);
-  if (options.neighbours > 0 && options.alternation.solver == Solver::lbfgs) {
-    misuse("solver=lbfgs looks at all samples at once, the neighbours' term at batches; set neighbours=0, or take adam");
-  }
   // One number sets both, where it makes no sense to tell them apart.
   options.alternation.first_adam.batch = options.alternation.adam.batch;
   options.alternation.first_adam.blend = options.alternation.adam.blend;
@@ -120,6 +116,10 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
     for (const auto row : set.rows()) labels.push_back(task.labels[row]);
   }
   const auto step = make_step({set, labels, queries, selection});
+  if (step->batch_term() != nullptr && options.alternation.solver == Solver::lbfgs) {
+    misuse("solver=lbfgs looks at all samples at once and has no place for the term '{}'; set its weight to 0, or use adam",
+           step->batch_term_name());
+  }
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates
     constexpr std::uint64_t kOtherSeed = 0x3c6ef372fe94f82b;
@@ -131,16 +131,6 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
     if (options.path == PathStart::itq) start_linear_path(sizes, first.projection, moments, scaling, parameters);
     return {std::move(parameters), std::move(first.codes)};
   };
-  std::optional<NeighbourTerm> neighbours;
-  if (options.neighbours > 0) {
-    constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
-    NeighbourLists lists = neighbour_lists(task.x, set.rows(), static_cast<std::size_t>(options.anchors),
-                                           task.seed ^ kOtherSeed, task.threads.count(), task.progress);
-    if (!lists.neighbours.empty()) {
-      const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
-      options.alternation.neighbours = &neighbours.emplace(std::move(lists), options.neighbours, temperature);
-    }
-  }
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,
                                        task.checkpoint, task.threads, task.progress);
   TrainedBinaryNetwork trained;

@@ -21,9 +21,6 @@ struct BinaryNetworkOptions {
   double spread = 50;           // the total variance that samples are scaled to; 0: to the range [0, 1], not centred
   WeightStart weight_start = WeightStart::automatic;
   PathStart path = PathStart::none;
-  double neighbours = 0;                // weight of the neighbours' term
-  std::optional<double> temperature;    // of it; where there is no value, sqrt(bits) / 2
-  int anchors = 5000;                   // samples whose neighbours it knows
   int starts = 1;       // of ITQ, which the first codes come from
   int held_out = 1000;  // samples kept out of the training to choose the iteration by
   // The weights of the objective's terms; where there is no value, the method's rule holds.
@@ -79,14 +76,6 @@ std::vector<Option<Options>> binary_network_options() {
                               {"second-moment", "covariance", "whitened", "fitted", "random", "auto"}),
       word_option_at<Options>("path", "a linear path beside the hidden layers, which starts as ...",
                               [](auto& options) -> auto& { return options.path; }, {"none", "itq", "fitted"}),
-      real_option_at<Options>(
-          "neighbours", "weight of the term by which samples find their neighbours; 0: none",
-          [](auto& options) -> auto& { return options.neighbours; }, 0, 1e12),
-      optional_real_option_at<Options>("temperature", "of that term; auto: sqrt(bits) / 2",
-                                       optional(&Options::temperature), 1e-3, 1e12),
-      integer_option_at<Options>(
-          "anchors", "samples whose neighbours that term knows",
-          [](auto& options) -> auto& { return options.anchors; }, 1, 1 << 24),
       integer_option_at<Options>(
           "starts", "random starts of ITQ, of which the best gives the first codes",
           [](auto& options) -> auto& { return options.starts; }, 1, 1000),

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "learn/class_codes.h"
 #include "learn/itq_rotation.h"
 
 namespace bdnn {
@@ -31,6 +32,19 @@ void PairwiseLabels::turn_outputs(int rotations, const TrainingSet& queries, con
   selection_ = &selection;
   seed_ = seed;
   threads_ = &threads;
+}
+
+void PairwiseLabels::set_class_codes(double term_weight, double temperature, std::uint64_t seed) {
+  class_codes_ = class_codes(classes_, bits_, seed);
+  if (term_weight > 0) class_term_.emplace(class_codes_, class_of_, term_weight, temperature);
+}
+
+void PairwiseLabels::put_class_codes(TargetCodes& codes) const {
+  if (class_codes_.size() == 0) return;
+  for (std::size_t i = 0; i < class_of_.size(); ++i) {
+    const auto own = static_cast<std::size_t>(class_of_[i]);
+    if (own < classes_) std::copy_n(&class_codes_.bytes()[own * codes.stride()], codes.stride(), &codes.bytes()[i * codes.stride()]);
+  }
 }
 
 // With one-hot labels Y (classes x m, over the labelled samples), S = 2 Y^T Y - 1 1^T, and
@@ -64,7 +78,8 @@ void PairwiseLabels::improve(const LayerSizes& sizes, const TrainingSet& set, st
   const LayerStack<float> stack(sizes, parameters.data());
   const MatrixXf h = stack.outputs(set, *threads_);
   codes = signs_of(h);
-  if (rotations_ == 0 || !selection_->possible()) return;
+  put_class_codes(codes);
+  if (class_codes_.size() > 0 || rotations_ == 0 || !selection_->possible()) return;
   // Every term but the binary one is blind to H -> R H. So R is free, and the codes it gives are compared by what they
   // are for: search.
   const MatrixXf query_h = stack.outputs(*queries_, *threads_);

@@ -15,30 +15,42 @@ namespace {
 struct ShBdnnOptions : BinaryNetworkOptions {
   int per_class = 0;                  // samples of each class to learn from, at random; 0: all
   std::optional<double> pair_weight;  // w, of the pairwise term
-  int rotations = 10;                 // tried before each B step
+  bool class_codes = true;            // every class has a code, which B of its samples is
+  double classes = 1;                 // weight of the classes' term
+  std::optional<double> temperature;  // of it; where there is no value, bits / 8
+  int rotations = 10;                 // tried before each B step, where classes have no codes
 
   ShBdnnOptions() {
-    spread = 200;
-    weight_start = WeightStart::whitened;
-    alternation.adam.batch = 50;
-    alternation.iterations = 4;
-    alternation.first_adam.steps = 12000;
-    alternation.adam.steps = 6000;
+    path = PathStart::fitted;
+    hidden = "128,64";
+    first_rate = 5e-3;
     rate = 5e-3;
+    alternation.adam.batch = 100;
+    alternation.iterations = 3;
+    alternation.patience = 1;
+    alternation.first_adam.steps = 4000;
+    alternation.adam.steps = 2000;
   }
 };
 
 constexpr Lambdas kPaperLambdas{1e-3, 5, 1, 1e-4};
-constexpr Lambdas kDefaultLambdas{0.3, 5, 1, 1e-4};  // chosen on held-out queries: docs/methods/sh-bdnn.md
+// Class codes are independent and balanced by themselves.
+constexpr Lambdas kDefaultLambdas{1e-4, 0.1, 0, 0};
 
 // The paper's settings and, where it is silent, its authors'.
 ShBdnnOptions paper_profile() {
   ShBdnnOptions options;
   options.spread = 0;
+  options.hidden = "auto";
+  options.first_rate.reset();
+  options.rate.reset();
   options.weight_start = WeightStart::second_moment;
   options.per_class = 3000;
   options.pair_weight = 1;
+  options.path = PathStart::none;
   options.rotations = 0;
+  options.class_codes = false;
+  options.classes = 0;
   options.lambda1 = kPaperLambdas.weights;
   options.lambda2 = kPaperLambdas.binary;
   options.lambda3 = kPaperLambdas.independence;
@@ -49,8 +61,8 @@ ShBdnnOptions paper_profile() {
   return options;
 }
 
-// The term grows with the number of samples; this holds it to what it is on the paper's 30,000.
-double default_pair_weight(std::size_t samples) { return 30000 / static_cast<double>(samples); }
+// The term grows with the number of samples; with this it is the mean over pairs, halved.
+double default_pair_weight(std::size_t samples) { return 1 / static_cast<double>(samples); }
 
 // `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
 std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed) {
@@ -83,6 +95,10 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
   const auto make_step = [&](const BinaryNetworkData& data) {
     auto step = std::make_unique<PairwiseLabels>(data.labels, task.bits,
                                                  options.pair_weight.value_or(default_pair_weight(data.set.size())));
+    if (options.class_codes) {
+      const double temperature = options.temperature.value_or(static_cast<double>(task.bits) / 8);
+      step->set_class_codes(options.classes, temperature, task.seed);
+    }
     step->turn_outputs(options.rotations, data.queries, data.selection, task.seed, task.threads);
     return step;
   };
@@ -97,8 +113,15 @@ Method sh_bdnn_method() {
   options.push_back(integer_option("per_class", "samples of each class to learn from, at random; 0: all",
                                    &ShBdnnOptions::per_class, 0, 1 << 30));
   options.push_back(optional_real_option_at<ShBdnnOptions>(
-      "pair_weight", "of the pairwise term; auto: 30000 / samples", [](auto& o) -> auto& { return o.pair_weight; }, 0,
+      "pair_weight", "of the pairwise term; auto: 1 / samples", [](auto& o) -> auto& { return o.pair_weight; }, 0,
       1e12));
+  options.push_back(flag_option("class_codes", "every class has a code, which its samples are trained towards",
+                                &ShBdnnOptions::class_codes));
+  options.push_back(real_option_at<ShBdnnOptions>(
+      "classes", "weight of the term by which samples find the code of their class; 0: none",
+      [](auto& o) -> auto& { return o.classes; }, 0, 1e12));
+  options.push_back(optional_real_option_at<ShBdnnOptions>(
+      "temperature", "of that term; auto: bits / 8", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
   options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
                                    &ShBdnnOptions::rotations, 0, 10000));
   return make_method<ShBdnnOptions>(

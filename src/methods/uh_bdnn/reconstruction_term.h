@@ -2,6 +2,7 @@
 #pragma once
 
 #include "learn/decoder.h"
+#include "learn/neighbour_term.h"
 #include "methods/binary_network/alternation.h"
 
 namespace bdnn {
@@ -24,6 +25,9 @@ class Reconstruction final : public CodeStep {
   Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options, Threads& threads);
 
   std::string similarity_name() const override { return "reconstruction"; }
+  BatchTerm* batch_term() override { return neighbours_ ? &*neighbours_ : nullptr; }
+  std::string batch_term_name() const override { return "neighbours"; }
+  void set_neighbours(NeighbourTerm term) { neighbours_.emplace(std::move(term)); }
   double evaluate(const OutputSums&, OutputGradient&) const override { return error_; }  // does not depend on H
   double weight_decay() const override { return options_.decay / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
   void start(const TrainingSet& set, TargetCodes& codes) override;
@@ -48,6 +52,7 @@ class Reconstruction final : public CodeStep {
   ReconstructionOptions options_;
   Threads& threads_;
   RidgeRegression decoder_;
+  std::optional<NeighbourTerm> neighbours_;
   double error_ = 0;
 };
 

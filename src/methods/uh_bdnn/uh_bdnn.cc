@@ -1,7 +1,10 @@
 #include "methods/uh_bdnn/uh_bdnn.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "methods/binary_network/binary_network.h"
+#include "methods/binary_network/training_neighbours.h"
 #include "methods/uh_bdnn/reconstruction_term.h"
 
 namespace bdnn {
@@ -24,6 +27,9 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
 }
 
 struct UhBdnnOptions : BinaryNetworkOptions {
+  double neighbours = 1;              // weight of the neighbours' term
+  std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 2
+  int anchors = 5000;                 // samples whose neighbours it knows
   CodeStart code_start = CodeStart::outputs;
   int sweeps = 100;                     // of the B step at most
   int local_search = 0;                 // rounds after a descent of the B step
@@ -33,7 +39,6 @@ struct UhBdnnOptions : BinaryNetworkOptions {
 
   UhBdnnOptions() {
     path = PathStart::itq;
-    neighbours = 1;
     alternation.iterations = 3;
     alternation.patience = 1;
     alternation.adam.batch = 288;
@@ -103,8 +108,19 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
                               options.code_rounds, group},
         task.threads);
   };
-  const TrainedBinaryNetwork trained =
-      train_binary_network(task, options, lambdas, [&](const BinaryNetworkData&) { return new_step(); });
+  const auto make_step = [&](const BinaryNetworkData& data) {
+    auto step = new_step();
+    if (options.neighbours == 0) return step;
+    constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
+    NeighbourLists lists =
+        neighbour_lists(task.x, data.set.rows(), static_cast<std::size_t>(options.anchors), task.seed ^ kOtherSeed,
+                        task.threads.count(), task.progress);
+    if (lists.neighbours.empty()) return step;
+    const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
+    step->set_neighbours({std::move(lists), options.neighbours, temperature});
+    return step;
+  };
+  const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, make_step);
   // Where the neighbours have their say, codes are the network's own, and the best decoder is the one for these.
   if (options.neighbours > 0) return {trained.network, {}, trained.outcome};
   const auto kept = new_step();
@@ -116,6 +132,13 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
 
 Method uh_bdnn_method() {
   auto options = binary_network_options<UhBdnnOptions>();
+  options.push_back(real_option_at<UhBdnnOptions>(
+      "neighbours", "weight of the term by which samples find their neighbours; 0: none",
+      [](auto& o) -> auto& { return o.neighbours; }, 0, 1e12));
+  options.push_back(optional_real_option_at<UhBdnnOptions>(
+      "temperature", "of that term; auto: sqrt(bits) / 2", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
+  options.push_back(
+      integer_option("anchors", "samples whose neighbours that term knows", &UhBdnnOptions::anchors, 1, 1 << 24));
   options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
                                 &UhBdnnOptions::code_start, {"zero", "outputs"}));
   options.push_back(
