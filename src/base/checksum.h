@@ -1,9 +1,7 @@
 // XXH3 of 64 bits: finds accidents, not attacks.
 #pragma once
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,16 +10,16 @@ namespace bdnn {
 
 class Checksum {
  public:
-  Checksum() : state_(XXH3_createState(), [](XXH3_state_t* s) { XXH3_freeState(s); }) {
-    XXH3_64bits_reset(state_.get());
-  }
-  void add(std::span<const std::byte> bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
-  std::uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
+  Checksum();
+  ~Checksum();
+  void add(std::span<const std::byte> bytes);
+  std::uint64_t value() const;
 
  private:
-  std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> state_;
+  struct State;  // of the library, which takes long to compile and stays in the source
+  std::unique_ptr<State> state_;
 };
 
-inline std::uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t checksum(std::span<const std::byte> bytes);
 
 }  // namespace bdnn

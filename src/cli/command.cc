@@ -83,6 +83,8 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
   return values;
 }
 
+void print_json(const Json& json) { fmt::print("{}\n", json.text()); }
+
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

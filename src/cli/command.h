@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "bdnn/progress.h"
 #include "cli/command_line.h"
-#include "cli/json.h"
 
 namespace bdnn::cli {
 
@@ -42,6 +42,9 @@ std::vector<std::string> names_of(const Value (&values)[count]) {
 
 // --set name=value, as often as given.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments);
+
+// One line on standard output.
+void print_json(const Json& json);
 
 // To standard error. That nobody may be listening there is no failure.
 void say(const std::string& text);

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/sizes.h"
 #include "codes/origin.h"
 #include "data/format.h"
@@ -46,7 +46,7 @@ class OwnWriter final : public CodesWriter {
  public:
   OwnWriter(const std::string& path, std::size_t bits, std::size_t count, const CodesOrigin& origin) : file_(path) {
     if (!file_.seekable()) misuse("{}: .codes cannot be written to a pipe; name a file, or write .npy", path);
-    metadata_ = to_json(origin).dump();
+    metadata_ = Json(json_members(origin)).text();
     // Blanks after the JSON bring the codes to the start of a page, under the header's checksum too.
     metadata_.resize((sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage - sizeof header_, ' ');
     header_.bits = static_cast<std::uint32_t>(bits);
@@ -120,9 +120,13 @@ CodesHeader parse_header(const InputFile& file) {
             raw.bits, raw.payload_offset + payload, file.size());
   }
   CodesHeader header{raw.bits, raw.count, raw.payload_offset, raw.payload_checksum, {}};
-  const auto json = nlohmann::json::parse(metadata, nullptr, false);
-  if (!json.is_object()) failure("{}: is damaged: its metadata is no JSON object", file.path());
-  header.origin = origin_from(json);
+  try {
+    const JsonValue json = JsonValue::parse(metadata);
+    if (json.as_object() == nullptr) failure("is no JSON object");
+    header.origin = origin_from(json);
+  } catch (const Error& error) {
+    failure("{}: is damaged: its metadata {}", file.path(), error.what());
+  }
   return header;
 }
 

@@ -176,6 +176,13 @@ HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::siz
   }
 }
 
+// The same for one query, compiled once for its three callers.
+template <class Lane, std::size_t kLanes, std::size_t kTiles>
+HWY_NOINLINE void scan_one(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+                           ScanTask& task, HitSink sink) {
+  scan<Lane, kLanes, 1, kTiles>(tiles, tile_count, lanes, first_row, &task, sink);
+}
+
 // For one query, which waits for the memory: it answers fastest when asked for several pages at a time. Tiles of a
 // stretch of pages are looked at across the pages, and those with hits reported in their order afterwards.
 template <class Lane, std::size_t kLanes>
@@ -194,7 +201,7 @@ HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, s
   for (; t + stretch <= tile_count; t += stretch) {
     const std::uint8_t* here = tiles + t * tile_bytes;
     if (task.below > far) {  // most tiles would have hits
-      scan<Lane, kLanes, 1, kTiles>(here, stretch, lanes, first_row + t * kCodes, &task, sink);
+      scan_one<Lane, kLanes, kTiles>(here, stretch, lanes, first_row + t * kCodes, task, sink);
       continue;
     }
     const auto below = hn::Set(d, as_lane<Lane>(task.below));
@@ -212,7 +219,7 @@ HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, s
       report<Lane, kLanes, kTiles>(here + number * tile_bytes, lanes, first_row + (t + number) * kCodes, task, sink);
     }
   }
-  scan<Lane, kLanes, 1, kTiles>(tiles + t * tile_bytes, tile_count - t, lanes, first_row + t * kCodes, &task, sink);
+  scan_one<Lane, kLanes, kTiles>(tiles + t * tile_bytes, tile_count - t, lanes, first_row + t * kCodes, task, sink);
 }
 
 template <class Lane, std::size_t kLanes>
@@ -229,7 +236,7 @@ void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lan
   if (whole == tile_count) return;
   const std::uint8_t* last = tiles + whole * kStripsPerTile * lanes * kLine;
   const std::size_t last_row = first_row + whole * kStripsPerTile * kLine / sizeof(Lane);
-  for (std::size_t q = 0; q < task_count; ++q) scan<Lane, kLanes, 1, 1>(last, 1, lanes, last_row, tasks + q, sink);
+  for (std::size_t q = 0; q < task_count; ++q) scan_one<Lane, kLanes, 1>(last, 1, lanes, last_row, tasks[q], sink);
 }
 
 void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,

@@ -2,26 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <limits>
 
 namespace bdnn {
 
-nlohmann::json to_json(const CodesOrigin& origin) {
-  nlohmann::json json{{"model", origin.model}, {"method", origin.method}};
-  if (origin.refined) json["refined"] = {{"local_search", origin.local_search}};
-  return json;
+std::map<std::string, Json> json_members(const CodesOrigin& origin) {
+  std::map<std::string, Json> members{{"model", origin.model}, {"method", origin.method}};
+  if (origin.refined) members["refined"] = {{"local_search", origin.local_search}};
+  return members;
 }
 
-CodesOrigin origin_from(const nlohmann::json& json) {
-  const auto text = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+CodesOrigin origin_from(const JsonValue& json) {
+  const auto text = [&](const char* name) {
+    const std::string* value = json[name].as_string();
+    return value != nullptr ? *value : std::string();
   };
   CodesOrigin origin{text("model"), text("method")};
-  if (const auto refined = json.find("refined"); refined != json.end() && refined->is_object()) {
+  if (const JsonValue& refined = json["refined"]; refined.as_object() != nullptr) {
     origin.refined = true;
-    const auto rounds = refined->find("local_search");
-    if (rounds != refined->end() && rounds->is_number_integer()) origin.local_search = rounds->get<int>();
+    const auto rounds = refined["local_search"].as_whole();
+    if (rounds && *rounds <= std::numeric_limits<int>::max()) origin.local_search = static_cast<int>(*rounds);
   }
   return origin;
 }

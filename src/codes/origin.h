@@ -1,17 +1,18 @@
 // Where codes come from, as files keep it and as people read it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <string>
 
+#include "base/json.h"
 #include "bdnn/codes.h"
 
 namespace bdnn {
 
 // {"model": ..., "method": ...} and, where codes are refined, "refined": {"local_search": rounds}.
-nlohmann::json to_json(const CodesOrigin& origin);
+std::map<std::string, Json> json_members(const CodesOrigin& origin);
 // What is missing, or is something else than it should be, is left empty.
-CodesOrigin origin_from(const nlohmann::json& json);
+CodesOrigin origin_from(const JsonValue& json);
 
 // "of the hash function", "refined, 8 rounds of local search", or "unknown" where no model is named.
 std::string kind_of_codes(const CodesOrigin& origin);

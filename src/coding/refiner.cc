@@ -8,6 +8,7 @@
 #include "coding/column_sums.h"
 #include "coding/group_columns.h"
 #include "linalg/activation.h"
+#include "linalg/decompose.h"
 #include "model/hash_function.h"
 
 namespace bdnn {
@@ -42,10 +43,7 @@ DecoderView::DecoderView(const Model& model) : groups_(model.bits(), decoder_of(
   transposed_ = PackedMatrix<float>::from_rows(w_.data(), static_cast<std::size_t>(w_.cols()), c_.size(), c_.size());
 }
 
-MatrixXd DecoderView::gram() const {
-  const MatrixXd w = w_.cast<double>();
-  return w.transpose() * w;
-}
+MatrixXd DecoderView::gram() const { return small_gram(w_.cast<double>()); }
 
 void DecoderView::project(const float* x, std::size_t count, std::vector<float>& centred, float* q) const {
   const std::size_t dimension = c_.size();

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/sizes.h"
 #include "data/byte_order.h"
 #include "data/column_major.h"
 #include "data/format.h"
@@ -155,7 +156,7 @@ class MatrixParser {
     variable.rest = left_ + kTagBytes;
     if (checked_bytes(path_, variable.part.sizes, size_of(stored->element)) != tag.length) {
       failure("{}: its variable {} has {} bytes for {} elements of {}; the file is damaged", path_, variable.part.name,
-              tag.length, fmt::join(variable.part.sizes, " x "), name_of(stored->element));
+              tag.length, joined(variable.part.sizes, " x "), name_of(stored->element));
     }
   }
 

@@ -26,7 +26,7 @@ std::string list_parts(std::span<const NamedPart> parts) {
   std::string list;
   for (std::size_t i = 0; i < std::min(parts.size(), kMost); ++i) {
     list += fmt::format("{}{} (", i == 0 ? "" : ", ", parts[i].name);
-    if (!parts[i].sizes.empty()) list += fmt::format("{} ", fmt::join(parts[i].sizes, " x "));
+    if (!parts[i].sizes.empty()) list += joined(parts[i].sizes, " x ") + " ";
     list += parts[i].kind + ")";
   }
   if (parts.size() > kMost) list += fmt::format(" and {} more", parts.size() - kMost);
@@ -77,7 +77,7 @@ std::uint64_t checked_bytes(const std::string& name, std::span<const std::uint64
   for (const std::uint64_t size : sizes) {
     empty = empty || size == 0;
     if (!multiply_checked(bytes, std::max<std::uint64_t>(size, 1)) || bytes > kMost) {
-      failure("{}: says that it is {} elements large, which no file can hold", name, fmt::join(sizes, " x "));
+      failure("{}: says that it is {} elements large, which no file can hold", name, joined(sizes, " x "));
     }
   }
   return empty ? 0 : bytes;

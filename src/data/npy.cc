@@ -119,7 +119,7 @@ class NpyReader final : public VectorReader {
     }
     if (!possible || bytes > source.size - header_.data_offset) {
       failure("{}: is truncated: an array of shape ({}) of {} does not fit in its {} bytes", source.path,
-              fmt::join(dims, ", "), name_of(header_.element), source.size);
+              joined(dims, ", "), name_of(header_.element), source.size);
     }
     shape_ = {dimension, dims[0], header_.element};
     if (header_.fortran_order && dims.size() > 2) {

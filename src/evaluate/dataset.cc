@@ -2,12 +2,12 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "bdnn/encode.h"
 #include "bdnn/protocol.h"
@@ -199,17 +199,18 @@ void save_split(const Protocol& protocol, const Dataset& dataset, std::uint64_t 
   write_rows(dataset.query_rows, folder + "/queries.ivecs");
   const auto hashes = hash_dataset(dataset);
   const auto overlap = find_overlap(dataset);
-  const nlohmann::ordered_json json = {{"protocol", protocol.name},
-                                       {"seed", seed},
-                                       {"program", std::string("bdnn ") + version()},
-                                       {"train", {{"count", dataset.train.size()}, {"xxh3", hashes.train}}},
-                                       {"database", {{"count", dataset.database.size()}, {"xxh3", hashes.database}}},
-                                       {"queries", {{"count", dataset.queries.size()}, {"xxh3", hashes.queries}}},
-                                       {"leave_one_out", protocol.leave_one_out},
-                                       {"queries_also_in_training", overlap.with_training},
-                                       {"queries_also_in_database", overlap.with_database}};
+  const auto part = [](const Vectors& x, const std::string& hash) { return Json{{"count", x.size()}, {"xxh3", hash}}; };
+  const Json json = {{"protocol", protocol.name},
+                     {"seed", seed},
+                     {"program", std::string("bdnn ") + version()},
+                     {"train", part(dataset.train, hashes.train)},
+                     {"database", part(dataset.database, hashes.database)},
+                     {"queries", part(dataset.queries, hashes.queries)},
+                     {"leave_one_out", protocol.leave_one_out},
+                     {"queries_also_in_training", overlap.with_training},
+                     {"queries_also_in_database", overlap.with_database}};
   OutputFile file(folder + "/split.json");
-  file.write(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  file.write(json.indented_text() + "\n");
   file.commit();
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "data/convert.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
@@ -174,11 +174,11 @@ TEST(Dataset, ASplitIsWrittenWithHashes) {
   const Protocol protocol = load_protocol(directory / "p.toml");
   const Dataset dataset = load_dataset(protocol, directory.path(), 3);
   save_split(protocol, dataset, 3, directory / "split");
-  const auto json = nlohmann::json::parse(read_whole_file(directory / "split/split.json", 1 << 20));
-  EXPECT_EQ(json["protocol"], "a split");
-  EXPECT_EQ(json["seed"], 3);
-  EXPECT_EQ(json["queries"]["count"], 6);
-  EXPECT_EQ(json["queries"]["xxh3"], hash_dataset(dataset).queries);
+  const auto json = JsonValue::parse(read_whole_file(directory / "split/split.json", 1 << 20));
+  EXPECT_EQ(json.string_at("protocol"), "a split");
+  EXPECT_EQ(json.whole_at("seed"), 3U);
+  EXPECT_EQ(json["queries"].whole_at("count"), 6U);
+  EXPECT_EQ(json["queries"].string_at("xxh3"), hash_dataset(dataset).queries);
   const auto rows = load_labels(directory / "split/queries.ivecs");
   EXPECT_TRUE(std::equal(rows.begin(), rows.end(), dataset.query_rows.begin(), dataset.query_rows.end()));
   EXPECT_NE(hash_dataset(load_dataset(protocol, directory.path(), 4)).queries, hash_dataset(dataset).queries);

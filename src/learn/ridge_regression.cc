@@ -11,7 +11,7 @@ constexpr Eigen::Index kLarge = 400;  // columns, from where on Eigen takes most
 
 // W^T W
 MatrixXd gram_of(const MatrixXd& w) {
-  if (w.cols() < kLarge) return w.transpose() * w;
+  if (w.cols() < kLarge) return small_gram(w);
   const MatrixXd rows = w.transpose();
   const auto size = static_cast<std::size_t>(w.cols());
   MatrixXd gram = MatrixXd::Zero(w.cols(), w.cols());

@@ -43,6 +43,10 @@ class SingleThreadedBlas {
 
 }  // namespace
 
+MatrixXd small_product(const MatrixXd& a, const MatrixXd& b) { return a * b; }
+
+MatrixXd small_gram(const MatrixXd& w) { return w.transpose() * w; }
+
 Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k) {
   const SingleThreadedBlas single;
   const int n = static_cast<int>(symmetric.rows());
@@ -95,7 +99,7 @@ MatrixXd closest_rotation(MatrixXd c) {
   dgesdd_("A", &n, &n, c.data(), &n, singular.data(), u.data(), &n, vt.data(), &n, work.data(), &lwork, iwork.data(),
           &info);
   if (info != 0) failure("LAPACK found no singular values of a {} x {} matrix (dgesdd: {})", n, n, info);
-  return u * vt;
+  return small_product(u, vt);
 }
 
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {

@@ -1,4 +1,4 @@
-// Decompositions of small dense matrices, by LAPACK.
+// Products and decompositions of small dense matrices, by Eigen and LAPACK.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,10 @@
 #include "linalg/matrix.h"
 
 namespace bdnn {
+
+// A B and W^T W. Compiled here once: each `*` between two matrices makes its file compile all of Eigen's product.
+MatrixXd small_product(const MatrixXd& a, const MatrixXd& b);
+MatrixXd small_gram(const MatrixXd& w);
 
 // The k largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors as columns. Only the lower
 // triangle is read. The sign of an eigenvector is arbitrary; here its entry of largest magnitude is positive.

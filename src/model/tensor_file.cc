@@ -1,9 +1,9 @@
 #include "model/tensor_file.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -11,12 +11,10 @@
 namespace bdnn {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 1 << 24;
 constexpr std::size_t kMaxExtent = std::size_t{1} << 40;
-constexpr int kMaxDepth = 8;  // a nesting deeper than the format's own is hostile
+constexpr const char* kMetadata = "__metadata__";
 
 // The checksum is of the whole file with these digits in its place.
 constexpr std::string_view kNoChecksum = "0000000000000000";
@@ -26,49 +24,45 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 }  // namespace
 
-struct TensorFileWriter::Header {
-  json content;
-};
-
-TensorFileWriter::TensorFileWriter(const TensorFormat& format) : header_(std::make_unique<Header>()) {
+TensorFileWriter::TensorFileWriter(const TensorFormat& format) {
   fact("format", std::string(format.name));
   fact("version", std::to_string(format.version));
   fact("checksum", std::string(kNoChecksum));
 }
 
-TensorFileWriter::~TensorFileWriter() = default;
-
-void TensorFileWriter::fact(const std::string& key, const std::string& value) {
-  header_->content["__metadata__"][key] = value;
-}
+void TensorFileWriter::fact(const std::string& key, const std::string& value) { facts_[key] = value; }
 
 void TensorFileWriter::list(const std::string& key, const std::vector<std::string>& values) {
-  fact(key, json(values).dump());
+  fact(key, Json::array(values).text());
 }
 
 void TensorFileWriter::map(const std::string& key, const std::map<std::string, std::string>& values) {
-  fact(key, json(values).dump());
+  fact(key, Json(values).text());
 }
 
 void TensorFileWriter::add(const std::string& name, const char* type, std::span<const std::byte> bytes,
-                           std::vector<std::size_t> shape) {
+                           const std::vector<std::size_t>& shape) {
   const std::size_t begin = tensors_.size();
   tensors_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  header_->content[name] = {{"dtype", type}, {"shape", std::move(shape)}, {"data_offsets", {begin, tensors_.size()}}};
+  descriptions_[name] = {{"data_offsets", Json::array(std::array{begin, tensors_.size()})},
+                         {"dtype", type},
+                         {"shape", Json::array(shape)}};
 }
 
-void TensorFileWriter::tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape) {
-  add(name, "F32", std::as_bytes(values), std::move(shape));
+void TensorFileWriter::tensor(const std::string& name, std::span<const float> values,
+                              const std::vector<std::size_t>& shape) {
+  add(name, "F32", std::as_bytes(values), shape);
 }
 
 void TensorFileWriter::tensor(const std::string& name, std::span<const std::uint8_t> values,
-                              std::vector<std::size_t> shape) {
-  add(name, "U8", std::as_bytes(values), std::move(shape));
+                              const std::vector<std::size_t>& shape) {
+  add(name, "U8", std::as_bytes(values), shape);
 }
 
 std::string TensorFileWriter::finish() {
-  // Invalid UTF-8 in a file's name must not stop a model from being saved.
-  std::string text = header_->content.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::map<std::string, Json> header = descriptions_;
+  header[kMetadata] = facts_;
+  std::string text = Json(header).text();
   text.append((8 - text.size() % 8) % 8, ' ');  // tensors start on a multiple of 8
   const std::uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
@@ -79,21 +73,14 @@ std::string TensorFileWriter::finish() {
   return bytes;
 }
 
-struct TensorFileReader::Header {
-  json content;
-  json metadata;
-};
-
 TensorFileReader::TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format)
-    : bytes_(bytes), name_(std::move(name)), format_(format), header_(std::make_unique<Header>()) {
+    : bytes_(bytes), name_(std::move(name)), format_(format) {
   read_header();
   check_version();
   check_checksum();
 }
 
-TensorFileReader::~TensorFileReader() = default;
-
-bool TensorFileReader::has_tensor(const std::string& name) const { return header_->content.contains(name); }
+bool TensorFileReader::has_tensor(const std::string& name) const { return !header_[name].is_null(); }
 
 void TensorFileReader::broken(const std::string& what) const {
   failure("{}: is no usable {}: it {}", name_, format_.noun, what);
@@ -109,16 +96,12 @@ void TensorFileReader::read_header() {
   }
   header_text_ = bytes_.substr(kLengthBytes, length);
   tensors_ = bytes_.substr(kLengthBytes + length);
-  const json::parser_callback_t shallow = [this](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxDepth) broken("has a header nested too deep");
-    return true;
-  };
-  json& content = header_->content;
-  content = json::parse(header_text_, shallow, false);
-  if (!content.is_object()) broken("has a header that is not JSON: truncated, damaged, or another kind of file");
-  const auto metadata = content.find("__metadata__");
-  if (metadata == content.end() || !metadata->is_object()) broken("has no '__metadata__': not written by bdnn");
-  header_->metadata = *metadata;
+  try {
+    header_ = JsonValue::parse(header_text_);
+  } catch (const Error& error) {
+    broken(fmt::format("has a header that {}: truncated, damaged, or another kind of file", error.what()));
+  }
+  if (header_[kMetadata].as_object() == nullptr) broken("has no '__metadata__': not written by bdnn");
   if (fact("format") != format_.name) {
     broken(fmt::format("is of the format '{}', not '{}'", fact("format"), format_.name));
   }
@@ -146,9 +129,8 @@ void TensorFileReader::check_checksum() const {
 }
 
 std::optional<std::string> TensorFileReader::find_fact(const std::string& key) const {
-  const auto found = header_->metadata.find(key);
-  if (found == header_->metadata.end() || !found->is_string()) return std::nullopt;
-  return found->get<std::string>();
+  const std::string* value = header_[kMetadata][key].as_string();
+  return value != nullptr ? std::optional(*value) : std::nullopt;
 }
 
 std::string TensorFileReader::fact(const std::string& key) const {
@@ -178,57 +160,64 @@ float TensorFileReader::real(const std::string& key) const {
 }
 
 std::vector<std::string> TensorFileReader::list(const std::string& key) const {
-  const auto content = json::parse(fact(key), nullptr, false);
+  const JsonValue content = json_fact(key);
+  if (content.as_array() == nullptr) broken(fmt::format("has {} that are no list", key));
   std::vector<std::string> values;
-  if (!content.is_array()) return values;
-  for (const auto& value : content) {
-    if (!value.is_string()) return {};
-    values.push_back(value.get<std::string>());
+  for (const JsonValue& value : *content.as_array()) {
+    if (value.as_string() == nullptr) broken(fmt::format("has {} that are no list of texts", key));
+    values.push_back(*value.as_string());
   }
   return values;
 }
 
 std::map<std::string, std::string> TensorFileReader::map(const std::string& key) const {
-  const auto content = json::parse(fact(key), nullptr, false);
-  if (!content.is_object()) broken(fmt::format("has {} that are no JSON object", key));
+  const JsonValue content = json_fact(key);
+  if (content.as_object() == nullptr) broken(fmt::format("has {} that are no JSON object", key));
   std::map<std::string, std::string> values;
-  for (const auto& [name, value] : content.items()) {
-    if (!value.is_string()) broken(fmt::format("has the entry '{}' of {} that is no string", name, key));
-    values[name] = value.get<std::string>();
+  for (const auto& [name, value] : *content.as_object()) {
+    if (value.as_string() == nullptr) broken(fmt::format("has the entry '{}' of {} that is no string", name, key));
+    values[name] = *value.as_string();
   }
   return values;
 }
 
+JsonValue TensorFileReader::json_fact(const std::string& key) const {
+  const std::string text = fact(key);
+  try {
+    return JsonValue::parse(text);
+  } catch (const Error& error) {
+    broken(fmt::format("has '{}' in its metadata that {}", key, error.what()));
+  }
+}
+
 std::span<const std::byte> TensorFileReader::tensor(const std::string& name, std::string_view type, std::size_t size,
                                                     std::size_t rank, std::vector<std::size_t>& shape) const {
-  const auto found = header_->content.find(name);
-  if (found == header_->content.end() || !found->is_object()) broken(fmt::format("lacks the tensor '{}'", name));
-  const auto stated_type = found->find("dtype");
-  const auto extents = found->find("shape");
-  const auto offsets = found->find("data_offsets");
-  if (stated_type == found->end() || *stated_type != type || extents == found->end() || !extents->is_array() ||
-      extents->size() != rank || offsets == found->end() || !offsets->is_array() || offsets->size() != 2) {
+  const JsonValue& description = header_[name];
+  if (description.as_object() == nullptr) broken(fmt::format("lacks the tensor '{}'", name));
+  const std::string* stated_type = description["dtype"].as_string();
+  const JsonValue::Elements* extents = description["shape"].as_array();
+  const JsonValue::Elements* offsets = description["data_offsets"].as_array();
+  if (stated_type == nullptr || *stated_type != type || extents == nullptr || extents->size() != rank ||
+      offsets == nullptr || offsets->size() != 2) {
     broken(fmt::format("describes the tensor '{}' wrongly", name));
   }
   std::size_t count = 1;
   shape.clear();
-  for (const auto& extent : *extents) {
-    if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() < 1 ||
-        extent.get<std::uint64_t>() > kMaxExtent / count) {
+  for (const JsonValue& element : *extents) {
+    const auto extent = element.as_whole();
+    if (!extent || *extent < 1 || *extent > kMaxExtent / count) {
       broken(fmt::format("gives the tensor '{}' an impossible shape", name));
     }
-    shape.push_back(extent.get<std::size_t>());
-    count *= shape.back();
+    shape.push_back(*extent);
+    count *= *extent;
   }
-  if (!(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned()) {
-    broken(fmt::format("gives the tensor '{}' impossible offsets", name));
-  }
-  const auto begin = (*offsets)[0].get<std::uint64_t>();
-  const auto end = (*offsets)[1].get<std::uint64_t>();
-  if (begin > end || end > tensors_.size() || end - begin != count * size) {
+  const auto begin = offsets->front().as_whole();
+  const auto end = offsets->back().as_whole();
+  if (!begin || !end) broken(fmt::format("gives the tensor '{}' impossible offsets", name));
+  if (*begin > *end || *end > tensors_.size() || *end - *begin != count * size) {
     broken(fmt::format("does not hold the tensor '{}' whole: truncated or damaged", name));
   }
-  return std::as_bytes(std::span(tensors_.substr(begin, end - begin)));
+  return std::as_bytes(std::span(tensors_.substr(*begin, *end - *begin)));
 }
 
 std::vector<float> TensorFileReader::floats(const std::string& name, std::size_t rank,

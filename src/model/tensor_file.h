@@ -5,12 +5,13 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace bdnn {
 
@@ -24,22 +25,23 @@ struct TensorFormat {
 class TensorFileWriter {
  public:
   explicit TensorFileWriter(const TensorFormat& format);
-  ~TensorFileWriter();
 
   void fact(const std::string& key, const std::string& value);
   void list(const std::string& key, const std::vector<std::string>& values);           // as JSON in a fact
   void map(const std::string& key, const std::map<std::string, std::string>& values);  // likewise
-  void tensor(const std::string& name, std::span<const float> values, std::vector<std::size_t> shape);
-  void tensor(const std::string& name, std::span<const std::uint8_t> values, std::vector<std::size_t> shape);
+  void tensor(const std::string& name, std::span<const float> values, const std::vector<std::size_t>& shape);
+  void tensor(const std::string& name, std::span<const std::uint8_t> values, const std::vector<std::size_t>& shape);
 
   // The bytes of the file.
   std::string finish();
 
  private:
-  void add(const std::string& name, const char* type, std::span<const std::byte> bytes, std::vector<std::size_t> shape);
+  void add(const std::string& name, const char* type, std::span<const std::byte> bytes,
+           const std::vector<std::size_t>& shape);
 
-  struct Header;  // JSON, which stays in the source
-  std::unique_ptr<Header> header_;
+  // Sorted by name, as they stand in the file.
+  std::map<std::string, std::string> facts_;
+  std::map<std::string, Json> descriptions_;
   std::string tensors_;
 };
 
@@ -48,13 +50,12 @@ class TensorFileWriter {
 class TensorFileReader {
  public:
   TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format);
-  ~TensorFileReader();
 
   std::string fact(const std::string& key) const;
   std::optional<std::string> find_fact(const std::string& key) const;
   std::uint64_t number(const std::string& key) const;
   float real(const std::string& key) const;                     // finite
-  std::vector<std::string> list(const std::string& key) const;  // empty where the fact is no list of strings
+  std::vector<std::string> list(const std::string& key) const;  // of strings
   std::map<std::string, std::string> map(const std::string& key) const;
 
   bool has_tensor(const std::string& name) const;
@@ -69,6 +70,7 @@ class TensorFileReader {
   void read_header();
   void check_version() const;
   void check_checksum() const;
+  JsonValue json_fact(const std::string& key) const;
   std::span<const std::byte> tensor(const std::string& name, std::string_view type, std::size_t size, std::size_t rank,
                                     std::vector<std::size_t>& shape) const;
 
@@ -77,8 +79,7 @@ class TensorFileReader {
   TensorFormat format_;
   std::string_view header_text_;
   std::string_view tensors_;
-  struct Header;
-  std::unique_ptr<Header> header_;
+  JsonValue header_;
 };
 
 // The checksum that stands in a file's bytes, as TensorFileWriter::finish() gave them.

@@ -1,17 +1,15 @@
 #include "methods/binary_network/checkpoint.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "bdnn/version.h"
 #include "model/tensor_file.h"
 
 namespace bdnn {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr TensorFormat kFormat{"bdnn.checkpoint", "checkpoint", 1};
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 40;
@@ -26,24 +24,40 @@ std::vector<float> read_floats(const TensorFileReader& reader, const std::string
   return reader.has_tensor(name) ? reader.floats(name, 1, shape) : std::vector<float>();
 }
 
+void read_counters(const JsonValue& counters, AlternationState& state) {
+  state.iteration = counters.int_at("iteration");
+  state.without_gain = counters.int_at("without_gain");
+  state.best.iteration = counters.int_at("best_iteration");
+  if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
+}
+
+void read_rounds(const JsonValue& rounds, AlternationState& state) {
+  if (rounds.as_array() == nullptr) failure("the rounds must be a list");
+  for (const JsonValue& values : *rounds.as_array()) {
+    if (values.as_object() == nullptr) failure("a round must be an object");
+    Progress::Round& round = state.rounds.emplace_back();
+    for (const auto& [name, value] : *values.as_object()) round.emplace_back(name, values.number_at(name));
+  }
+}
+
 }  // namespace
 
 void save_checkpoint(const AlternationState& state, const CheckpointPlace& place) {
   TensorFileWriter writer(kFormat);
-  ordered_json rounds = ordered_json::array();
+  Json rounds = Json::array();
   for (const auto& round : state.rounds) {
-    ordered_json values = ordered_json::object();
-    for (const auto& [name, value] : round) values[name] = value;
+    Json values = Json::object();
+    for (const auto& [name, value] : round) values.add(name, value);
     rounds.push_back(values);
   }
   writer.fact("program", std::string("bdnn ") + version());
   writer.fact("identity", place.identity);
-  const ordered_json counters = {{"iteration", state.iteration},
-                                 {"without_gain", state.without_gain},
-                                 {"best_iteration", state.best.iteration},
-                                 {"best_score", state.best.score ? ordered_json(*state.best.score) : ordered_json()}};
-  writer.fact("counters", counters.dump());
-  writer.fact("rounds", rounds.dump());
+  const Json counters = {{"iteration", state.iteration},
+                         {"without_gain", state.without_gain},
+                         {"best_iteration", state.best.iteration},
+                         {"best_score", state.best.score ? Json(*state.best.score) : Json()}};
+  writer.fact("counters", counters.text());
+  writer.fact("rounds", rounds.text());
   write_floats(writer, "parameters", state.parameters);
   write_floats(writer, "step", state.step_state);
   write_floats(writer, "best.parameters", state.best.parameters);
@@ -64,21 +78,14 @@ std::optional<AlternationState> load_checkpoint(const CheckpointPlace& place, st
         "{}: is the checkpoint of another training ({}), this one is {}; give the same data and options, or remove it",
         place.path, reader.fact("identity"), place.identity);
   }
+  const std::string counters = reader.fact("counters");
+  const std::string rounds = reader.fact("rounds");
   AlternationState state;
   try {
-    const auto counters = ordered_json::parse(reader.fact("counters"));
-    state.iteration = counters.at("iteration").get<int>();
-    state.without_gain = counters.at("without_gain").get<int>();
-    state.best.iteration = counters.at("best_iteration").get<int>();
-    if (!counters.at("best_score").is_null()) state.best.score = counters.at("best_score").get<double>();
-    const auto rounds = ordered_json::parse(reader.fact("rounds"));
-    for (const auto& values : rounds) {
-      Progress::Round round;
-      for (const auto& [name, value] : values.items()) round.emplace_back(name, value.get<double>());
-      state.rounds.push_back(std::move(round));
-    }
-  } catch (const nlohmann::json::exception&) {
-    reader.broken("has counters that cannot be read");
+    read_counters(JsonValue::parse(counters), state);
+    read_rounds(JsonValue::parse(rounds), state);
+  } catch (const Error& error) {
+    reader.broken(fmt::format("has counters that cannot be read ({})", error.what()));
   }
   state.parameters = read_floats(reader, "parameters");
   state.step_state = read_floats(reader, "step");

@@ -17,7 +17,7 @@ Trained train_pca(const TrainingTask& task, const PcaOptions&) {
 Trained train_pca_rr(const TrainingTask& task, const PcaOptions&) {
   const auto pca = principal_directions(task.x, task.bits, task.threads, task.progress);
   Random random(task.seed);
-  return {affine_network(random_rotation(task.bits, random) * pca.directions, pca.mean)};
+  return {affine_network(small_product(random_rotation(task.bits, random), pca.directions), pca.mean)};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "coding/group_columns.h"
 #include "coding/group_descent.h"
 #include "linalg/activation.h"
+#include "linalg/decompose.h"
 
 namespace bdnn {
 Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options,
@@ -68,7 +69,7 @@ void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, st
 
 void Reconstruction::improve_bits(const TrainingSet& set, TargetCodes& codes, const Pull& pull) {
   const MatrixXd w = decoder_.w.cast<double>();
-  const CodeDescent descent(w.transpose() * w, options_.sweeps, options_.local_search);
+  const CodeDescent descent(small_gram(w), options_.sweeps, options_.local_search);
   const auto transposed = PackedMatrix<float>::from_rows(decoder_.w.data(), bits_, dimension_, dimension_);
   const VectorXf shift = -(w.transpose() * decoder_.c.cast<double>()).cast<float>();
   fit(sums_over(set, bits_, dimension_, threads_,
