@@ -19,6 +19,7 @@ struct TrainOptions {
   int threads = 0;                              // 0: one per core. The model does not depend on it
   std::string profile = "default";              // the settings to start from: a name of the method's profiles
   std::map<std::string, std::string> set = {};  // the method's options, by name; they override the profile
+                                                // (normalise=unit, of any method: see below)
   std::vector<std::int64_t> labels = {};        // one per vector, for supervised methods; -1: unlabelled
   std::string data_name = {};                   // name of the data, for the model's record
   bool decoder = true;                          // give the model a decoder, which rebuilds vectors from codes
@@ -28,6 +29,9 @@ struct TrainOptions {
   bool resume = false;  // resume from `checkpoint` if it exists; the model is that of an uninterrupted training
 };
 
+// Every method takes the option normalise: none, or unit to scale vectors to unit length, in training and then by the
+// model itself. Training then holds a scaled copy of the vectors, as floats.
+//
 // Learns a hash function from the vectors. An unknown method, option or value raises Error and lists the valid ones.
 Model train(const Vectors& vectors, const TrainOptions& options = {});
 Model train(const Vectors& vectors, const TrainOptions& options, Progress& progress);

@@ -32,6 +32,7 @@ struct Network {
   // A linear path beside the layers: linear * inputs is added to what the last layer gives before its activation. An
   // outputs x inputs matrix of the whole network, row-major; empty: no such path.
   std::vector<float> linear = {};
+  bool unit_inputs = false;  // inputs are scaled to unit length first; a zero vector stays zero
 };
 
 // A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical

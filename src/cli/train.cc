@@ -9,6 +9,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "data/format.h"
 #include "model/model_file.h"
 
 namespace bdnn::cli {
@@ -74,6 +75,24 @@ class RoundTable final : public Progress {
   std::ofstream log_;
 };
 
+// As many training vectors as tell how good the codes are, from all parts of the data.
+Vectors some_of(const Vectors& vectors) {
+  constexpr std::size_t kEnough = 10000;
+  if (vectors.size() <= kEnough) return vectors;
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < kEnough; ++i) {
+    rows.push_back(static_cast<std::uint32_t>(vectors.size() * i / kEnough));
+  }
+  return gather(vectors, rows);
+}
+
+bool learns_from_labels(const std::string& method) {
+  for (const auto& info : methods()) {
+    if (info.name == method) return info.supervised;
+  }
+  return false;
+}
+
 bool leaves_checkpoints(const std::string& method) {
   for (const auto& info : methods()) {
     if (info.name == method) return info.resumable;
@@ -109,11 +128,14 @@ void train_verb(Arguments& arguments) {
   const Stopwatch training;
   const Model model = train(vectors, options, progress);
   const double seconds = training.seconds();
+  const CodesDiagnostics diagnostics = diagnose_codes(encode(model, some_of(vectors), options.threads), options.threads);
+  const auto warnings = warnings_of(diagnostics, learns_from_labels(options.method));
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);
   std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 
+  for (const auto& warning : warnings) say(fmt::format("bdnn train: warning: {}\n", warning));
   if (arguments.json) {
     print_json({{"model", arguments.model},
                 {"fingerprint", fingerprint(model)},
@@ -123,12 +145,16 @@ void train_verb(Arguments& arguments) {
                 {"samples", model.record.samples},
                 {"options", model.record.options},
                 {"outcome", model.record.outcome},
+                {"distinct_codes", diagnostics.distinct},
+                {"codes_looked_at", diagnostics.count},
+                {"warnings", Json::array(warnings)},
                 {"load_seconds", load_seconds},
                 {"train_seconds", seconds},
                 {"peak_memory_bytes", peak_memory()}});
     return;
   }
   if (!model.record.outcome.empty()) fmt::print("{}\n", model.record.outcome);
+  fmt::print("{}\n", summary_of(diagnostics));
   fmt::print(
       "{}: {}, {} bits, from {} vectors of dimension {}; {:.2f} s to load, {:.2f} s to train, {:.0f} MB at most\n",
       printable(arguments.model), model.record.method, model.bits(), with_commas(model.record.samples),

@@ -151,6 +151,44 @@ CodesDiagnostics diagnose_codes(const Codes& codes, int thread_count) {
   return out;
 }
 
+namespace {
+
+std::size_t bits_beyond(const CodesDiagnostics& diagnostics, double share) {
+  const auto beyond = [&](double balance) { return std::abs(balance - 0.5) >= 0.5 - share; };
+  return static_cast<std::size_t>(std::count_if(diagnostics.balance.begin(), diagnostics.balance.end(), beyond));
+}
+
+}  // namespace
+
+std::string summary_of(const CodesDiagnostics& diagnostics) {
+  const std::size_t constant = bits_beyond(diagnostics, 0);
+  return fmt::format("{} codes: {} distinct, {} constant bits", diagnostics.count, diagnostics.distinct,
+                     constant == 0 ? "no" : std::to_string(constant));
+}
+
+std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool of_classes) {
+  constexpr std::size_t kFew = 20;  // codes that say little about bits
+  constexpr double kRare = 0.01;
+  constexpr double kLittle = 0.2;
+  std::vector<std::string> warnings;
+  if (diagnostics.count < kFew) return warnings;
+  const std::size_t idle = bits_beyond(diagnostics, kRare);
+  if (idle > 0) {
+    warnings.push_back(
+        fmt::format("{} of {} bits are the same for at least 99% of the vectors and hardly tell them apart; a few huge "
+                    "values can do this: clip or scale the data, or ask for fewer bits",
+                    idle, diagnostics.bits));
+  }
+  const double most = std::min(static_cast<double>(diagnostics.bits), std::log2(static_cast<double>(diagnostics.count)));
+  if (!of_classes && diagnostics.entropy < kLittle * most) {
+    warnings.push_back(fmt::format("the codes carry {:.1f} bits of information, where {:.1f} are possible: many vectors "
+                                   "share a code, and a search cannot tell them apart",
+                                   diagnostics.entropy, most));
+  }
+  if (of_classes && diagnostics.distinct < 2) warnings.emplace_back("all vectors have the same code");
+  return warnings;
+}
+
 QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors& vectors, int thread_count) {
   Threads threads(thread_count);
   const HashEncoder encoder(model.function);

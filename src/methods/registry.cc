@@ -1,3 +1,4 @@
+#include "base/blocks.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/codes.h"
@@ -10,6 +11,7 @@
 #include "methods/pca/pca.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
+#include "model/network_form.h"
 
 namespace bdnn {
 namespace {
@@ -49,6 +51,35 @@ Decoder fitted_decoder(const Model& model, const Vectors& vectors, Threads& thre
   return decoder_layer(fit_decoder(HashEncoder(model.function), vectors, kDecay, threads), none);
 }
 
+// Takes the option that all methods have out of the others.
+bool take_normalise(OptionValues& set) {
+  const auto found = set.find("normalise");
+  if (found == set.end()) return false;
+  const std::string value = found->second;
+  if (value != "none" && value != "unit") misuse("normalise={} is not possible; normalise is none or unit", value);
+  set.erase(found);
+  return value == "unit";
+}
+
+Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
+  const std::size_t dimension = vectors.dimension();
+  std::vector<float> values(dimension * vectors.size());
+  threads.for_each(blocks_of(vectors.size()), [&](std::size_t block, int) {
+    const Range range = block_range(block, vectors.size());
+    std::vector<float> scratch(dimension);
+    for (std::size_t i = range.first; i < range.first + range.count; ++i) {
+      scale_to_unit_length(vectors.floats(i, 1, scratch.data()), dimension, 1, values.data() + i * dimension);
+    }
+  });
+  return {dimension, vectors.size(), std::move(values)};
+}
+
+void scale_inputs(HashFunction& function) {
+  auto* network = std::get_if<Network>(&function);
+  if (network == nullptr) misuse("normalise=unit is possible for networks only, not for what this method leaves");
+  network->unit_inputs = true;
+}
+
 }  // namespace
 
 std::vector<MethodInfo> methods() {
@@ -75,8 +106,12 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   if (options.resume && options.checkpoint.empty()) misuse("to resume, say where the checkpoint is");
   Threads threads(options.threads);
   Model model;
-  model.record.options = method.resolve(options.profile, options.set);
-  TrainingTask task{vectors,
+  OptionValues set = options.set;
+  const bool to_unit_length = take_normalise(set);
+  model.record.options = method.resolve(options.profile, set);
+  if (to_unit_length) model.record.options["normalise"] = "unit";
+  const Vectors x = to_unit_length ? of_unit_length(vectors, threads) : vectors;
+  TrainingTask task{x,
                     method.info.supervised ? std::span(options.labels) : std::span<const std::int64_t>(),
                     options.bits,
                     options.seed,
@@ -84,8 +119,11 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
                     threads,
                     progress};
   if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
-  Trained trained = method.train(task, model.record.options);
+  OptionValues resolved = model.record.options;
+  resolved.erase("normalise");
+  Trained trained = method.train(task, resolved);
   model.function = std::move(trained.function);
+  if (to_unit_length) scale_inputs(model.function);
   if (options.decoder) {
     model.decoder = std::move(trained.decoder);
     if (!model.decoder) model.decoder = fitted_decoder(model, vectors, threads);

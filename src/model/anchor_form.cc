@@ -32,6 +32,7 @@ void Form::validate(const AnchorNetwork& function) {
     misuse("the Gaussian's gamma is {}; it must be positive", function.gamma);
   }
   FormOf<Network>::validate(function.network);
+  if (function.network.unit_inputs) misuse("the network behind anchors cannot scale its inputs to unit length");
   if (FormOf<Network>::dimension(function.network) != function.anchor_count()) {
     misuse("the network behind {} anchors takes {} inputs", function.anchor_count(),
            FormOf<Network>::dimension(function.network));

@@ -1,5 +1,7 @@
 #include "model/network_form.h"
 
+#include <cmath>
+
 #include "base/error.h"
 #include "linalg/activation.h"
 
@@ -12,6 +14,7 @@ constexpr std::size_t kMaxLayers = 64;
 constexpr Activation kActivations[] = {Activation::identity, Activation::sigmoid, Activation::tanh, Activation::cosine};
 
 constexpr const char* kLinear = "linear.weight";
+constexpr const char* kUnitInputs = "unit";
 
 std::string layer_name(std::size_t layer) { return fmt::format("layers.{}", layer); }
 
@@ -25,6 +28,15 @@ void apply(Activation activation, const std::vector<float>& bias, std::size_t co
 }
 
 }  // namespace
+
+void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit) {
+  for (std::size_t i = 0; i < count; ++i, x += dimension, unit += dimension) {
+    double squares = 0;
+    for (std::size_t k = 0; k < dimension; ++k) squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+    const double factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
+    for (std::size_t k = 0; k < dimension; ++k) unit[k] = static_cast<float>(static_cast<double>(x[k]) * factor);
+  }
+}
 
 std::string_view name_of(Activation activation) {
   switch (activation) {
@@ -62,6 +74,7 @@ void Form::validate(const Network& network) {
 
 std::vector<std::string> Form::describe(const Network& network) {
   std::vector<std::string> lines;
+  if (network.unit_inputs) lines.emplace_back("inputs scaled to unit length");
   for (const Layer& layer : network.layers) {
     lines.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs, name_of(layer.activation)));
   }
@@ -94,6 +107,8 @@ void Form::write(const Network& network, TensorFileWriter& writer) {
     activations.emplace_back(name_of(network.layers[i].activation));
   }
   writer.list("activations", activations);
+  if (network.unit_inputs || !network.linear.empty()) writer.needs_version(2);
+  if (network.unit_inputs) writer.fact("inputs", kUnitInputs);
   if (!network.linear.empty()) writer.tensor(kLinear, network.linear, {bits(network), dimension(network)});
 }
 
@@ -119,6 +134,10 @@ Network Form::read(const TensorFileReader& reader) {
   if (network.layers.back().activation == Activation::sigmoid) {
     reader.broken("ends in a sigmoid, whose sign says nothing");
   }
+  if (const auto inputs = reader.find_fact("inputs")) {
+    if (*inputs != kUnitInputs) reader.broken("scales its inputs in a way that this program does not know");
+    network.unit_inputs = true;
+  }
   if (reader.has_tensor(kLinear)) {
     std::vector<std::size_t> shape;
     network.linear = reader.floats(kLinear, 2, shape);
@@ -129,7 +148,7 @@ Network Form::read(const TensorFileReader& reader) {
   return network;
 }
 
-Form::Encoder::Encoder(const Network& network) {
+Form::Encoder::Encoder(const Network& network) : unit_inputs_(network.unit_inputs) {
   validate(network);
   for (const Layer& layer : network.layers) {
     layers_.push_back({PackedMatrix<float>::from_rows(layer.weight.data(), layer.outputs, layer.inputs, layer.inputs),
@@ -139,10 +158,16 @@ Form::Encoder::Encoder(const Network& network) {
     linear_ = PackedMatrix<float>::from_rows(network.linear.data(), bits(network), dimension(network),
                                              dimension(network));
   }
-  squashed_ = layers_.size() > 1 || layers_.back().activation != Activation::identity;
+  squashed_ = unit_inputs_ || layers_.size() > 1 || layers_.back().activation != Activation::identity;
 }
 
 const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
+  if (unit_inputs_) {
+    const std::size_t dimension = layers_.front().weight.depth();
+    scratch.centred.resize(dimension * count);
+    scale_to_unit_length(x, dimension, count, scratch.centred.data());
+    x = scratch.centred.data();
+  }
   const float* const inputs = x;
   std::size_t which = 0;
   for (const PackedLayer& layer : layers_) {

@@ -35,9 +35,13 @@ struct FormOf<Network> {
     };
     std::vector<PackedLayer> layers_;
     PackedMatrix<float> linear_;
+    bool unit_inputs_;
     bool squashed_;
   };
 };
+
+// `count` vectors of `dimension` floats, each divided by its length; zero stays zero.
+void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit);
 
 // One layer of a file, as tensors NAME.weight and NAME.bias.
 void write_layer(TensorFileWriter& writer, const std::string& name, const Layer& layer);

@@ -26,9 +26,11 @@ std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
 TensorFileWriter::TensorFileWriter(const TensorFormat& format) {
   fact("format", std::string(format.name));
-  fact("version", std::to_string(format.version));
+  needs_version(1);
   fact("checksum", std::string(kNoChecksum));
 }
+
+void TensorFileWriter::needs_version(int version) { fact("version", std::to_string(version)); }
 
 void TensorFileWriter::fact(const std::string& key, const std::string& value) { facts_[key] = value; }
 

@@ -26,6 +26,8 @@ class TensorFileWriter {
  public:
   explicit TensorFileWriter(const TensorFormat& format);
 
+  // The oldest version that knows all that is written; 1 unless it is said. So older programs read what they can.
+  void needs_version(int version);
   void fact(const std::string& key, const std::string& value);
   void list(const std::string& key, const std::vector<std::string>& values);           // as JSON in a fact
   void map(const std::string& key, const std::map<std::string, std::string>& values);  // likewise

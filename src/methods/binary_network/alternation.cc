@@ -95,8 +95,9 @@ class Alternation {
       score = held_out.value();
     }
     ++state.without_gain;
+    const std::optional<double> start_score = state.iteration < 0 ? score : state.best.start_score;
     if (!score || !state.best.score || *score > *state.best.score) {
-      state.best = {state.parameters, step_.state(), state.iteration, 0, score};
+      state.best = {state.parameters, step_.state(), state.iteration, 0, score, start_score, terms.differing};
       state.without_gain = 0;
     }
     round.emplace_back("passes", set_.passes());

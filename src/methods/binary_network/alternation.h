@@ -53,6 +53,8 @@ struct AlternationResult {
   int iteration = 0;
   int iterations = 0;           // how many were made after the first
   std::optional<double> score;  // on what was held out: HeldOutScore::value()
+  std::optional<double> start_score;  // the same of the start, where that is a candidate
+  double differing = 0;               // share of bits in which the network's codes and B differ
 };
 
 // Where an alternation starts from.

@@ -29,6 +29,8 @@ void read_counters(const JsonValue& counters, AlternationState& state) {
   state.without_gain = counters.int_at("without_gain");
   state.best.iteration = counters.int_at("best_iteration");
   if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
+  if (!counters.at("start_score").is_null()) state.best.start_score = counters.number_at("start_score");
+  state.best.differing = counters.number_at("best_differing");
 }
 
 void read_rounds(const JsonValue& rounds, AlternationState& state) {
@@ -55,7 +57,9 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
   const Json counters = {{"iteration", state.iteration},
                          {"without_gain", state.without_gain},
                          {"best_iteration", state.best.iteration},
-                         {"best_score", state.best.score ? Json(*state.best.score) : Json()}};
+                         {"best_score", state.best.score ? Json(*state.best.score) : Json()},
+                         {"start_score", state.best.start_score ? Json(*state.best.start_score) : Json()},
+                         {"best_differing", state.best.differing}};
   writer.fact("counters", counters.text());
   writer.fact("rounds", rounds.text());
   write_floats(writer, "parameters", state.parameters);

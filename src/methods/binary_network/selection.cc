@@ -1,6 +1,7 @@
 #include "methods/binary_network/selection.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/random.h"
 #include "methods/binary_network/training_neighbours.h"
@@ -12,7 +13,7 @@ constexpr std::size_t kNeighbours = 50;
 
 }  // namespace
 
-HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed) {
+HeldOut hold_out(std::size_t samples, std::span<const std::int64_t> labels, std::size_t queries, std::uint64_t seed) {
   queries = std::min(queries, samples / 10);
   Random random(seed);
   std::vector<bool> held(samples, false);
@@ -21,6 +22,13 @@ HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed) {
     if (held[row]) continue;
     held[row] = true;
     ++chosen;
+  }
+  std::map<std::int64_t, std::size_t> trained_on;
+  for (std::size_t i = 0; i < labels.size(); ++i) trained_on[labels[i]] += held[i] ? 0 : 1;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!held[i] || trained_on[labels[i]] > 0) continue;
+    held[i] = false;
+    ++trained_on[labels[i]];
   }
   HeldOut rows;
   for (std::size_t i = 0; i < samples; ++i)

@@ -18,8 +18,9 @@ struct HeldOut {
   std::vector<std::uint32_t> queries;
   std::vector<std::uint32_t> training;
 };
-// At most a tenth of the samples is held out, and none where that is fewer than one.
-HeldOut hold_out(std::size_t samples, std::size_t queries, std::uint64_t seed);
+// At most a tenth of the samples is held out, and none where that is fewer than one. With labels (or empty), a class
+// keeps at least one sample to train on.
+HeldOut hold_out(std::size_t samples, std::span<const std::int64_t> labels, std::size_t queries, std::uint64_t seed);
 
 // What codes are worth on what was held out.
 struct HeldOutScore {
