@@ -30,11 +30,11 @@ class LayerSizes {
   bool has_linear_path() const { return path_ == Path::linear; }
   std::size_t linear_path() const { return offsets_.back(); }
   std::size_t parameters() const { return offsets_.back() + (has_linear_path() ? dimension() * bits() : 0); }
-  // Calls visit(begin, end) for the places of all weights, layer by layer; biases are left out.
+  // Calls visit(begin, end, is_path) for the places of all weights, layer by layer; biases are left out.
   template <class Visit>
   void for_each_weights(const Visit& visit) const {
-    for (std::size_t l = 0; l < count(); ++l) visit(weights(l), biases(l));
-    if (has_linear_path()) visit(linear_path(), parameters());
+    for (std::size_t l = 0; l < count(); ++l) visit(weights(l), biases(l), false);
+    if (has_linear_path()) visit(linear_path(), parameters(), true);
   }
 
  private:

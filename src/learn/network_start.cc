@@ -184,20 +184,26 @@ std::vector<float> random_start(const LayerSizes& sizes, double variance, std::u
   return parameters;
 }
 
-void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
-                     Threads& threads, std::vector<float>& parameters) {
+void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes,
+                     const std::vector<double>& decays, Threads& threads, const std::vector<float>& parameters,
+                     const std::function<void(double decay, const std::vector<float>& parameters)>& visit) {
   const std::size_t bits = sizes.bits();
   const std::size_t last = sizes.count() - 1;
-  const RidgeSums sums = sums_over(set, sizes.dimension(), bits, threads,
-                                   [&](RidgePartialSums& partial, std::size_t first, std::size_t count, const float* x) {
-                                     std::vector<float> b(count * bits);
-                                     for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
-                                     partial.add(b.data(), x, count);
-                                   });
-  const RidgeRegression path = fit_ridge(sums, decay);
-  view(parameters.data() + sizes.linear_path(), bits, sizes.dimension()) = path.w;
-  view(parameters.data() + sizes.biases(last), bits, 1) = path.c;
-  view(parameters.data() + sizes.weights(last), bits, sizes.inputs(last)).setZero();
+  const RidgeSums sums =
+      sums_over(set, sizes.dimension(), bits, threads,
+                [&](RidgePartialSums& partial, std::size_t first, std::size_t count, const float* x) {
+                  std::vector<float> b(count * bits);
+                  for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b.data() + i * bits);
+                  partial.add(b.data(), x, count);
+                });
+  for (const double decay : decays) {
+    std::vector<float> fitted = parameters;
+    const RidgeRegression path = fit_ridge(sums, decay);
+    view(fitted.data() + sizes.linear_path(), bits, sizes.dimension()) = path.w;
+    view(fitted.data() + sizes.biases(last), bits, 1) = path.c;
+    view(fitted.data() + sizes.weights(last), bits, sizes.inputs(last)).setZero();
+    visit(decay, fitted);
+  }
 }
 
 void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,

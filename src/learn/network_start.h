@@ -1,6 +1,7 @@
 // Where a binary network starts from: its sizes, its scale, its first weights.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/blocks.h"
@@ -46,10 +47,11 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
 // `variance`: of all inputs together.
 std::vector<float> random_start(const LayerSizes& sizes, double variance, std::uint64_t seed);
 
-// Sets the linear path, and the last biases, to what follows the codes best without the hidden layers; the last layer's
-// weights become zero. The same minimum, for A.
-void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes, double decay,
-                     Threads& threads, std::vector<float>& parameters);
+// The linear path, and the last biases, that follow the codes best without the hidden layers; the last layer's weights
+// become zero. The same minimum, for A, with each of the decays; visit() sees what they give.
+void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes,
+                     const std::vector<double>& decays, Threads& threads, const std::vector<float>& parameters,
+                     const std::function<void(double decay, const std::vector<float>& parameters)>& visit);
 
 // Sets the last layer to the one that follows the codes best over the hidden layers as they are: the minimum of
 // 1/2m ||H - B||^2 + decay/2 ||W||^2, in closed form.

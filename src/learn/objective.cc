@@ -110,12 +110,14 @@ Objective<T>::~Objective() = default;
 template <class T>
 double Objective<T>::weight_decay(const T* parameters) const {
   double sum = 0;
-  sizes_.for_each_weights([&](std::size_t begin, std::size_t end) {
+  sizes_.for_each_weights([&](std::size_t begin, std::size_t end, bool is_path) {
+    double squares = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      sum += static_cast<double>(parameters[i]) * static_cast<double>(parameters[i]);
+      squares += static_cast<double>(parameters[i]) * static_cast<double>(parameters[i]);
     }
+    sum += (is_path ? lambdas_.of_path() : lambdas_.weights) / 2 * squares;
   });
-  return similarity_.weight_decay() + lambdas_.weights / 2 * sum;
+  return similarity_.weight_decay() + sum;
 }
 
 template <class T>
@@ -283,10 +285,9 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
   batch_gradient_.assign(own_term ? batch.size * sizes_.bits() : 0, T{0});
   if (own_term) terms.of_batch = own_term(kept_.back().data(), batch.size, batch_gradient_.data());
   backward(stack, batch, at_outputs, gradient);
-  sizes_.for_each_weights([&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      gradient[i] += static_cast<Sum>(lambdas_.weights) * static_cast<Sum>(parameters[i]);
-    }
+  sizes_.for_each_weights([&](std::size_t begin, std::size_t end, bool is_path) {
+    const auto decay = static_cast<Sum>(is_path ? lambdas_.of_path() : lambdas_.weights);
+    for (std::size_t i = begin; i < end; ++i) gradient[i] += decay * static_cast<Sum>(parameters[i]);
   });
   return terms;
 }

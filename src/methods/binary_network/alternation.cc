@@ -47,7 +47,7 @@ class Alternation {
 
   // The (W,c) step: the network follows the codes. Returns the value of the batches' own term.
   double follow_codes(AlternationState& state) {
-    Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
+    Objective<float> objective(sizes_, lambdas(state), step_, state.codes, set_.size(), threads_);
     if (options_.solver == Solver::adam) {
       Random random(iteration_seed(seed_, state.iteration));
       return minimise_adam(objective, set_, sizes_, state.iteration == 0 ? options_.first_adam : options_.adam,
@@ -68,9 +68,42 @@ class Alternation {
     return 0;
   }
 
+  // The linear path that follows the first codes. How much it is held back, the held-out samples decide; it stays
+  // held back as much in the (W,c) steps.
+  void fit_path(double decay, AlternationState& state) {
+    std::vector<double> decays = {decay};
+    for (int i = 0; i < 4 && selection_.possible(); ++i) decays.push_back(10 * decays.back());
+    double best = -1;
+    const std::vector<float> first = state.parameters;
+    fit_linear_path(sizes_, set_, state.codes, decays, threads_, first,
+                    [&](double tried, const std::vector<float>& parameters) {
+                      const double score =
+                          selection_.possible()
+                              ? selection_.score(signs_of(parameters, set_), signs_of(parameters, queries_)).value()
+                              : 0;
+                      if (score <= best) return;
+                      best = score;
+                      state.parameters = parameters;
+                      state.path_decay = tried * options_.lambdas.binary;
+                    });
+  }
+
+  TargetCodes signs_of(const std::vector<float>& parameters, const TrainingSet& of) const {
+    const MatrixXf h = LayerStack<float>(sizes_, parameters.data()).outputs(of, threads_);
+    TargetCodes signs(sizes_.bits(), of.size());
+    signs.pack(0, of.size(), h.data());
+    return signs;
+  }
+
+  Lambdas lambdas(const AlternationState& state) const {
+    Lambdas all = options_.lambdas;
+    all.path = state.path_decay;
+    return all;
+  }
+
   // Measures the network, and keeps it if it is the best so far.
   void measure(AlternationState& state, double flipped, double term, double started) {
-    Objective<float> objective(sizes_, options_.lambdas, step_, state.codes, set_.size(), threads_);
+    Objective<float> objective(sizes_, lambdas(state), step_, state.codes, set_.size(), threads_);
     TargetCodes signs(sizes_.bits(), set_.size());
     const Terms terms =
         objective.evaluate(state.parameters.data(), whole<float>(set_),
@@ -86,10 +119,7 @@ class Alternation {
     if (step_.batch_term() != nullptr) round.emplace_back(step_.batch_term_name(), term);
     std::optional<double> score;
     if (selection_.possible()) {
-      const MatrixXf h = LayerStack<float>(sizes_, state.parameters.data()).outputs(queries_, threads_);
-      TargetCodes query_signs(sizes_.bits(), queries_.size());
-      query_signs.pack(0, queries_.size(), h.data());
-      const HeldOutScore held_out = selection_.score(signs, query_signs);
+      const HeldOutScore held_out = selection_.score(signs, signs_of(state.parameters, queries_));
       round.emplace_back("held_out_mAP", held_out.average_precision);
       if (held_out.precision) round.emplace_back("held_out_precision", *held_out.precision);
       score = held_out.value();
@@ -153,7 +183,7 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
     step.start(set, state.codes);
     const double decay = options.lambdas.binary > 0 ? options.lambdas.weights / options.lambdas.binary : 0;
     if (options.fit == Fit::last_layer) fit_last_layer(sizes, set, state.codes, decay, threads, state.parameters);
-    if (options.fit == Fit::linear_path) fit_linear_path(sizes, set, state.codes, decay, threads, state.parameters);
+    if (options.fit == Fit::linear_path) alternation.fit_path(decay, state);
   }
   if (options.start_is_candidate && state.iteration < 0) alternation.measure(state, 0, 0, now());
   while (state.iteration < options.iterations) {

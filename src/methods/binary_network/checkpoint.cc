@@ -30,6 +30,7 @@ void read_counters(const JsonValue& counters, AlternationState& state) {
   state.best.iteration = counters.int_at("best_iteration");
   if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
   if (!counters.at("start_score").is_null()) state.best.start_score = counters.number_at("start_score");
+  if (!counters.at("path_decay").is_null()) state.path_decay = counters.number_at("path_decay");
   state.best.differing = counters.number_at("best_differing");
 }
 
@@ -59,6 +60,7 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
                          {"best_iteration", state.best.iteration},
                          {"best_score", state.best.score ? Json(*state.best.score) : Json()},
                          {"start_score", state.best.start_score ? Json(*state.best.start_score) : Json()},
+                         {"path_decay", state.path_decay ? Json(*state.path_decay) : Json()},
                          {"best_differing", state.best.differing}};
   writer.fact("counters", counters.text());
   writer.fact("rounds", rounds.text());

@@ -14,7 +14,8 @@ struct AlternationState {
   std::vector<float> parameters;
   TargetCodes codes;
   std::vector<float> step_state;
-  int without_gain = 0;  // iterations since the best
+  int without_gain = 0;              // iterations since the best
+  std::optional<double> path_decay;  // of the linear path, where it was fitted
   AlternationResult best;
   std::vector<Progress::Round> rounds;
 };
