@@ -1,6 +1,7 @@
 // Runs under ThreadSanitizer: blocks of codes are counted on several threads.
 #include "bdnn/diagnostics.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -106,6 +107,28 @@ TEST(Diagnostics, QuantizationErrorIsZeroForBinaryOutputs) {
   EXPECT_DOUBLE_EQ(binary.error, 0);
   const auto other = diagnose_quantization(model, Vectors(1, 2, {1, -3}));  // |h| is 2 and 6, their mean 4
   EXPECT_DOUBLE_EQ(other.error, 0.25);
+}
+
+TEST(Diagnostics, BadCodesAreWarnedOf) {
+  Random random(3);
+  std::vector<std::uint8_t> bytes(2 * 500);
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random.below(256));
+  const CodesDiagnostics good = diagnose_codes({16, 500, bytes});
+  EXPECT_TRUE(warnings_of(good, false).empty());
+  EXPECT_EQ(summary_of(good), fmt::format("500 codes: {} distinct, no constant bits", good.distinct));
+  for (std::size_t i = 0; i < 500; ++i) bytes[2 * i] |= 5;
+  bytes[600] &= static_cast<std::uint8_t>(~4U);  // one code differs
+  const CodesDiagnostics idle = diagnose_codes({16, 500, bytes});
+  EXPECT_NE(summary_of(idle).find(", 1 constant bits"), std::string::npos) << summary_of(idle);
+  ASSERT_EQ(warnings_of(idle, false).size(), 1U);
+  EXPECT_TRUE(warnings_of(idle, false)[0].starts_with("2 of 16 bits are the same for at least 99%"));
+  for (std::size_t i = 0; i < 500; ++i) bytes[2 * i] = bytes[2 * i + 1] = i % 2 == 0 ? 0 : 255;
+  const CodesDiagnostics two = diagnose_codes({16, 500, bytes});
+  ASSERT_EQ(warnings_of(two, false).size(), 1U);
+  EXPECT_TRUE(warnings_of(two, false)[0].starts_with("the codes carry 1.0 bits of information, where 9.0"));
+  EXPECT_TRUE(warnings_of(two, true).empty()) << "two classes need no more";
+  const CodesDiagnostics same = diagnose_codes({16, 500, std::vector<std::uint8_t>(1000, 7)});
+  EXPECT_EQ(warnings_of(same, true).size(), 2U);
 }
 
 TEST(Diagnostics, NoCodesIsAnError) {

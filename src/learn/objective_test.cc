@@ -35,11 +35,12 @@ struct Case {
 };
 
 // Random samples and parameters; labels 7, -3, 100, ... of uneven classes and, with `unlabelled`, some -1.
-Case random_case(std::vector<std::size_t> units, std::size_t samples, std::uint64_t seed, bool unlabelled = false) {
+Case random_case(std::vector<std::size_t> units, std::size_t samples, std::uint64_t seed, bool unlabelled = false,
+                 LayerSizes::Path path = LayerSizes::Path::none) {
   Random random(seed);
   std::vector<float> values(units.front() * samples);
   for (auto& value : values) value = static_cast<float>(random.normal());
-  LayerSizes sizes(units);
+  LayerSizes sizes(units, path);
   std::vector<double> parameters(sizes.parameters());
   for (auto& value : parameters) value = random.normal();
   TargetCodes codes(units.back(), samples);
@@ -68,6 +69,12 @@ MatrixXd outputs(const Case& made) {
                                        static_cast<Eigen::Index>(made.sizes.outputs(l)));
     const MatrixXd z = (w * h).colwise() + c;
     h = l + 1 < made.sizes.count() ? MatrixXd(z.unaryExpr([](double v) { return 1 / (1 + std::exp(-v)); })) : z;
+  }
+  if (made.sizes.has_linear_path()) {
+    const Eigen::Map<const MatrixXd> a(made.parameters.data() + made.sizes.linear_path(),
+                                       static_cast<Eigen::Index>(made.sizes.bits()),
+                                       static_cast<Eigen::Index>(made.sizes.dimension()));
+    h += a * view(made.x.floats(0, made.samples, nullptr), made.x.dimension(), made.samples).cast<double>();
   }
   return h;
 }
@@ -131,10 +138,11 @@ RC_GTEST_PROP(Objective, GradientOfEveryTermAgreesWithFiniteDifferences, ()) {
   const auto depth = *rc::gen::inRange<std::size_t>(1, 5);
   for (std::size_t l = 0; l < depth; ++l) units.push_back(*rc::gen::inRange<std::size_t>(1, units.back() + 1));
   const Case made =
-      random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true);
+      random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true,
+                  *rc::gen::element(LayerSizes::Path::none, LayerSizes::Path::linear));
   const NoTerm none;
   for (const Lambdas& lambdas :
-       {Lambdas{0.3, 0, 0, 0}, Lambdas{0, 0.7, 0, 0}, Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
+       {Lambdas{0.3, 0, 0, 0}, Lambdas{0.3, 0, 0, 0, 0.8}, Lambdas{0, 0.7, 0, 0}, Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
     expect_gradient_is_right(made, lambdas, none);
   }
   expect_gradient_is_right(made, {}, PairwiseLabels(made.labels, units.back(), 0.8));

@@ -201,7 +201,45 @@ TEST_P(PrincipalMethod, RowsAreOrthonormal) {
   EXPECT_TRUE((w * w.transpose()).isIdentity(1e-5));
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, PrincipalMethod, ::testing::Values("pca", "pca-rr", "itq"), test_name);
+INSTANTIATE_TEST_SUITE_P(Methods, PrincipalMethod, ::testing::Values("pca", "pca-rr"), test_name);
+
+TEST(Itq, MoreBitsThanDirectionsAreBlocksOfRotations) {
+  const Vectors x = gaussian(6, 900);
+  const MatrixXd w = weight_of(train(x, {.method = "itq", .bits = 16}));
+  ASSERT_EQ(w.rows(), 16);
+  // Three blocks, of 5, 5 and 6 bits; each is orthonormal, and no two are the same.
+  Eigen::Index first = 0;
+  for (const Eigen::Index size : {5, 5, 6}) {
+    const MatrixXd block = w.middleRows(first, size);
+    EXPECT_TRUE((block * block.transpose()).isIdentity(1e-5)) << first;
+    first += size;
+  }
+  EXPECT_GT((w.topRows(5) - w.middleRows(5, 5)).norm(), 0.1);
+  EXPECT_EQ(train(gaussian(20, 10), {.method = "itq", .bits = 64}).bits(), 64U);
+  EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "itq", .bits = 2}), misuse,
+                    "all 50 vectors are the same");
+  EXPECT_TRUE((weight_of(train(gaussian(12, 900), {.method = "itq", .bits = 7})) *
+               weight_of(train(gaussian(12, 900), {.method = "itq", .bits = 7})).transpose())
+                  .isIdentity(1e-5));
+}
+
+TEST_P(EveryMethod, NormalisedItDoesNotSeeTheLengthOfVectors) {
+  const Vectors x = gaussian(10, 300);
+  TrainOptions options{.method = GetParam(), .bits = 8, .set = {{"normalise", "unit"}}};
+  const Model model = train_any(x, options);
+  EXPECT_EQ(model.record.options.at("normalise"), "unit");
+  std::vector<float> scaled(10 * 300);
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    scaled[i] = x.floats(0, 300, nullptr)[i] * static_cast<float>(1 << i / 10 % 7);  // by powers of two, exactly
+  }
+  const Codes a = encode(model, x);
+  const Codes b = encode(model, Vectors(10, 300, scaled));
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i][0], b[i][0]) << i;
+  const Model again = parse_model(serialize_model(model), "m");
+  EXPECT_TRUE(std::get<Network>(again.function).unit_inputs);
+  options.set["normalise"] = "l2";
+  EXPECT_BDNN_ERROR(train_any(x, options), misuse, "normalise is none or unit");
+}
 
 TEST(Lsh, DoesNotNeedAsManyDimensionsAsBits) {
   EXPECT_EQ(train(gaussian(3, 10), {.method = "lsh", .bits = 200}).bits(), 200U);

@@ -30,6 +30,10 @@ std::vector<HashFunction> examples() {
   for (const Activation last : {Activation::identity, Activation::tanh, Activation::cosine}) {
     all.emplace_back(Network{{random_layer(7, 13, last, random)}});
     all.emplace_back(Network{{random_layer(7, 9, Activation::tanh, random), random_layer(9, 13, last, random)}});
+    all.emplace_back(Network{{random_layer(7, 13, last, random)}, random_floats(7 * 13, random)});
+    all.emplace_back(Network{{random_layer(7, 9, Activation::sigmoid, random), random_layer(9, 13, last, random)},
+                             random_floats(7 * 13, random),
+                             true});
   }
   for (const auto kernel : {AnchorNetwork::Kernel::distance, AnchorNetwork::Kernel::gaussian}) {
     for (const std::size_t anchors : {1, 21}) {
@@ -46,10 +50,19 @@ std::vector<HashFunction> examples() {
 }
 
 std::vector<double> apply(const Network& network, std::vector<double> x) {
+  if (network.unit_inputs) {
+    double squares = 0;
+    for (const double value : x) squares += value * value;
+    for (double& value : x) value /= std::sqrt(squares);
+  }
+  const std::vector<double> inputs = x;
   for (const Layer& layer : network.layers) {
     std::vector<double> h(layer.outputs);
     for (std::size_t i = 0; i < layer.outputs; ++i) {
       double z = layer.bias[i];
+      for (std::size_t k = 0; k < inputs.size() && &layer == &network.layers.back() && !network.linear.empty(); ++k) {
+        z += static_cast<double>(network.linear[i * inputs.size() + k]) * inputs[k];
+      }
       for (std::size_t k = 0; k < layer.inputs; ++k)
         z += static_cast<double>(layer.weight[i * layer.inputs + k]) * x[k];
       switch (layer.activation) {

@@ -20,7 +20,7 @@ class BinaryNetworks(CommandLine):
 
     def arguments(self, method, model, *more):
         labels = ["--labels", self.path("y.npy")] if method == "sh-bdnn" else []
-        few = ["--set", "iterations=3", "--set", "first_epochs=4", "--set", "epochs=3", "--set", "batch=50"]
+        few = ["--set", "iterations=3", "--set", "patience=0", "--set", "first_steps=240", "--set", "steps=180", "--set", "batch=54"]
         return ["train", "--method", method, "--bits", 8, "--data", self.path("x.npy"), "--model", self.path(model), *labels, *few, *more]
 
     def test_rounds_are_shown_and_logged(self):
@@ -30,8 +30,8 @@ class BinaryNetworks(CommandLine):
         self.assertIn("kept, held-out mAP", out)
         with open(self.path("log")) as file:
             rounds = [json.loads(line) for line in file]
-        self.assertEqual([r["iteration"] for r in rounds], [0, 1, 2, 3])
-        for key in ("objective", "reconstruction", "weights", "binary", "independence", "balance", "flipped", "differing", "held_out_mAP", "seconds"):
+        self.assertEqual([r["iteration"] for r in rounds], [-1, 0, 1, 2, 3])
+        for key in ("objective", "reconstruction", "weights", "binary", "independence", "balance", "flipped", "differing", "neighbours", "held_out_mAP", "seconds"):
             self.assertIn(key, rounds[0])
         self.assertFalse(os.path.exists(self.path("m.bdnn.checkpoint")), "a checkpoint outlived its training")
         self.assertIn("held-out mAP", self.ok("inspect", self.path("m.bdnn")))

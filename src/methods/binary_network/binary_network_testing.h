@@ -47,7 +47,7 @@ inline double value(const Progress::Round& round, const std::string& name) {
 inline TrainOptions options_for(const std::string& method, const Labelled& data) {
   TrainOptions options{.method = method, .bits = 8};
   if (method == "sh-bdnn") options.labels = data.labels;
-  options.set = {{"iterations", "3"}, {"first_epochs", "4"}, {"epochs", "2"}, {"batch", "25"}};
+  options.set = {{"iterations", "3"}, {"patience", "0"}, {"first_steps", "150"}, {"steps", "80"}, {"batch", "36"}};
   return options;
 }
 

@@ -43,7 +43,7 @@ void expect_the_same_model_resumed_from_any_round(const Labelled& data, TrainOpt
     Rounds rest;
     options.threads = 3;  // another number of threads makes no difference
     EXPECT_EQ(serialize_model(train(data.x, options, rest)), expected) << after;
-    EXPECT_EQ(rest.rounds.size(), 4U) << "rounds before the interruption come again";
+    EXPECT_EQ(rest.rounds.size(), 5U) << "rounds before the interruption come again";
     options.threads = 1;
   }
 }
