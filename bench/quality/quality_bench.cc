@@ -3,8 +3,8 @@
 // in brackets.
 //
 //     bench/quality/collections FOLDER
-//     build/bench/bench/quality/quality_bench FOLDER --collections mnist,digits --samples 1000,3000,all --bits 16,32 itq
-//     uh-bdnn "uh-bdnn:paper" "uh-bdnn starts=1"
+//     build/bench/bench/quality/quality_bench FOLDER --collections mnist,digits --samples 1000,3000,all --bits 16,32
+//     itq uh-bdnn "uh-bdnn:paper" "uh-bdnn starts=1"
 //
 // Relevant are the 50 nearest samples in Euclidean distance or, with --labels, the samples of the query's class. With
 // labels, `ridge` stands for the codes of the class that a ridge classifier predicts, and the accuracy of the nearest

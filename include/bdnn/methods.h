@@ -13,7 +13,7 @@
 namespace bdnn {
 
 struct TrainOptions {
-  std::string method = "itq";                   // a name from methods()
+  std::string method = "uh-bdnn";               // a name from methods()
   std::size_t bits = 32;                        // code length, 1 to 4,096
   std::uint64_t seed = 1;                       // the same seed gives the same model, bit for bit
   int threads = 0;                              // 0: one per core. The model does not depend on it

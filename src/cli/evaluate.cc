@@ -23,7 +23,7 @@ struct Arguments {
   // Or all of this from a protocol, with models trained on the way.
   std::string protocol;
   std::string folder = ".";
-  std::string method = "itq";
+  std::string method = TrainOptions().method;
   std::vector<std::size_t> bits = {32};
   std::vector<std::uint64_t> seeds = {1};
   std::string profile = "default";

@@ -128,7 +128,8 @@ void train_verb(Arguments& arguments) {
   const Stopwatch training;
   const Model model = train(vectors, options, progress);
   const double seconds = training.seconds();
-  const CodesDiagnostics diagnostics = diagnose_codes(encode(model, some_of(vectors), options.threads), options.threads);
+  const CodesDiagnostics diagnostics =
+      diagnose_codes(encode(model, some_of(vectors), options.threads), options.threads);
   const auto warnings = warnings_of(diagnostics, learns_from_labels(options.method));
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);

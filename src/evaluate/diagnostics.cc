@@ -179,11 +179,13 @@ std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool o
                     "values can do this: clip or scale the data, or ask for fewer bits",
                     idle, diagnostics.bits));
   }
-  const double most = std::min(static_cast<double>(diagnostics.bits), std::log2(static_cast<double>(diagnostics.count)));
+  const double most =
+      std::min(static_cast<double>(diagnostics.bits), std::log2(static_cast<double>(diagnostics.count)));
   if (!of_classes && diagnostics.entropy < kLittle * most) {
-    warnings.push_back(fmt::format("the codes carry {:.1f} bits of information, where {:.1f} are possible: many vectors "
-                                   "share a code, and a search cannot tell them apart",
-                                   diagnostics.entropy, most));
+    warnings.push_back(
+        fmt::format("the codes carry {:.1f} bits of information, where {:.1f} are possible: many vectors "
+                    "share a code, and a search cannot tell them apart",
+                    diagnostics.entropy, most));
   }
   if (of_classes && diagnostics.distinct < 2) warnings.emplace_back("all vectors have the same code");
   return warnings;

@@ -35,13 +35,13 @@ TEST(RunExperiment, MeasuresAModelAsItsTrainingDoes) {
   dataset.queries = dataset.train.slice(0, 50);
   Protocol protocol;
   protocol.neighbours.k = 5;
-  const ExperimentOptions options{.bits = {3, 5}, .seeds = {1, 2}};
+  const ExperimentOptions options{.train = {.method = "itq"}, .bits = {3, 5}, .seeds = {1, 2}};
   Progress silent;
   const auto runs = run_experiment(protocol, dataset, options, silent);
   ASSERT_EQ(runs.size(), 4U);
   EXPECT_EQ(runs[2].bits, 5U);
   EXPECT_EQ(runs[2].seed, 1U);
-  const Model model = train(dataset.train, {.bits = 5, .seed = 2});
+  const Model model = train(dataset.train, {.method = "itq", .bits = 5, .seed = 2});
   const auto again = run_experiment(protocol, dataset, model, options, silent);
   EXPECT_EQ(again.seed, 2U);
   EXPECT_EQ(again.result.mean_average_precision, runs[3].result.mean_average_precision);

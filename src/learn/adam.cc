@@ -85,8 +85,8 @@ void Adam::step(const float* gradient, double rate, float* parameters, Threads& 
 }
 
 double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads,
-                     Progress& progress, std::vector<float>& parameters) {
+                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads, Progress& progress,
+                     std::vector<float>& parameters) {
   const std::size_t samples = set.size();
   const std::size_t dimension = set.dimension();
   const auto wanted = static_cast<std::size_t>(options.batch);
@@ -125,9 +125,8 @@ double minimise_adam(Objective<float>& objective, const TrainingSet& set, const 
       const std::size_t from = piece * kGathered;
       set.load(order.data() + first + from, std::min(kGathered, count - from), x.data() + from * dimension);
     });
-    const Batch<float> batch{count, order.data() + first, [&](std::size_t i, std::size_t, std::vector<float>&) {
-                               return x.data() + i * dimension;
-                             }};
+    const Batch<float> batch{count, order.data() + first,
+                             [&](std::size_t i, std::size_t, std::vector<float>&) { return x.data() + i * dimension; }};
     OutputTerm<float> own_term;
     if (term != nullptr) {
       own_term = [&](const float* h, std::size_t, float* own_gradient) {

@@ -28,10 +28,11 @@ class Adam {
   int steps_ = 0;
 };
 
-// Improves the parameters; which samples meet in a batch is random. Unless `term`, which may be null, draws them itself,
-// every sample is seen once before one is seen again. Returns the mean of that term over the last tenth of the steps.
+// Improves the parameters; which samples meet in a batch is random. Unless `term`, which may be null, draws them
+// itself, every sample is seen once before one is seen again. Returns the mean of that term over the last tenth of the
+// steps.
 double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
-                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads,
-                     Progress& progress, std::vector<float>& parameters);
+                     const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads, Progress& progress,
+                     std::vector<float>& parameters);
 
 }  // namespace bdnn

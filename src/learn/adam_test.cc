@@ -79,8 +79,8 @@ TEST(Adam, BlendsTheSumsOfBatches) {
     Random order(7);
     Progress silent;
     std::vector<float> parameters = start;
-    minimise_adam(objective, set, sizes, {.steps = 12, .batch = 20, .rate = 0, .blend = blend}, nullptr, order,
-                  threads, silent, parameters);
+    minimise_adam(objective, set, sizes, {.steps = 12, .batch = 20, .rate = 0, .blend = blend}, nullptr, order, threads,
+                  silent, parameters);
     EXPECT_EQ(parameters, start);
     return recorder.seen;
   };

@@ -1,7 +1,7 @@
 // ITQ for codes of any length: principal directions, rotated to lie close to binary.
 //
-// Data that varies in r directions gives at most r bits by one rotation. More bits are split into equal blocks of at most
-// r bits; each is rotated from a random start of its own.
+// Data that varies in r directions gives at most r bits by one rotation. More bits are split into equal blocks of at
+// most r bits; each is rotated from a random start of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ItqProjection {
   // several blocks it is several rotations, one below the other.
   MatrixXd rotation(int rotations, std::uint64_t seed, Progress& progress) const;
 
-  const MatrixXf& projected() const { return v_; }          // directions() x m
+  const MatrixXf& projected() const { return v_; }            // directions() x m
   const MatrixXd& directions() const { return directions_; }  // rows of length D
 
  private:

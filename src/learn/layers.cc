@@ -6,8 +6,7 @@
 
 namespace bdnn {
 
-LayerSizes::LayerSizes(std::vector<std::size_t> units, Path path)
-    : units_(std::move(units)), offsets_{0}, path_(path) {
+LayerSizes::LayerSizes(std::vector<std::size_t> units, Path path) : units_(std::move(units)), offsets_{0}, path_(path) {
   for (std::size_t l = 0; l < count(); ++l) offsets_.push_back(offsets_.back() + (inputs(l) + 1) * outputs(l));
 }
 
@@ -56,8 +55,8 @@ LayerStack<T>::LayerStack(const LayerSizes& sizes, const T* parameters, bool squ
                        parameters + sizes.biases(l)});
   }
   if (sizes.has_linear_path()) {
-    linear_ = PackedMatrix<T>::from_columns(parameters + sizes.linear_path(), sizes.bits(), sizes.dimension(),
-                                            sizes.bits());
+    linear_ =
+        PackedMatrix<T>::from_columns(parameters + sizes.linear_path(), sizes.bits(), sizes.dimension(), sizes.bits());
   }
 }
 

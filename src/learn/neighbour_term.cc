@@ -93,8 +93,8 @@ double NeighbourTerm::evaluate(const float* h, std::size_t bits, std::span<const
 
   // d term / dt: of all as what an anchor is compared with, and of the anchors themselves; then through the tanh.
   slope_.resize(bits * n);
-  multiply(PackedMatrix<float>::from_columns(scaled_.data(), bits, anchors, bits), s_.data(), n, anchors,
-           slope_.data(), bits);
+  multiply(PackedMatrix<float>::from_columns(scaled_.data(), bits, anchors, bits), s_.data(), n, anchors, slope_.data(),
+           bits);
   anchor_slope_.assign(bits * anchors, 0.0F);
   add_product_transposed(t_.data(), bits, bits, s_.data(), anchors, anchors, n, anchor_slope_.data(), bits);
   for (std::size_t i = 0; i < anchor_slope_.size(); ++i) slope_[i] += inverse * anchor_slope_[i];

@@ -25,10 +25,10 @@
 namespace bdnn {
 
 struct Lambdas {
-  double weights = 0;       // lambda1, of the layers ...
-  double binary = 0;        // lambda2
-  double independence = 0;  // lambda3
-  double balance = 0;       // lambda4
+  double weights = 0;               // lambda1, of the layers ...
+  double binary = 0;                // lambda2
+  double independence = 0;          // lambda3
+  double balance = 0;               // lambda4
   std::optional<double> path = {};  // ... and of the linear path; where there is no value, the same
 
   double of_path() const { return path.value_or(weights); }

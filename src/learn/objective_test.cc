@@ -137,12 +137,11 @@ RC_GTEST_PROP(Objective, GradientOfEveryTermAgreesWithFiniteDifferences, ()) {
   std::vector<std::size_t> units = {*rc::gen::inRange<std::size_t>(4, 9)};
   const auto depth = *rc::gen::inRange<std::size_t>(1, 5);
   for (std::size_t l = 0; l < depth; ++l) units.push_back(*rc::gen::inRange<std::size_t>(1, units.back() + 1));
-  const Case made =
-      random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true,
-                  *rc::gen::element(LayerSizes::Path::none, LayerSizes::Path::linear));
+  const Case made = random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(),
+                                true, *rc::gen::element(LayerSizes::Path::none, LayerSizes::Path::linear));
   const NoTerm none;
-  for (const Lambdas& lambdas :
-       {Lambdas{0.3, 0, 0, 0}, Lambdas{0.3, 0, 0, 0, 0.8}, Lambdas{0, 0.7, 0, 0}, Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
+  for (const Lambdas& lambdas : {Lambdas{0.3, 0, 0, 0}, Lambdas{0.3, 0, 0, 0, 0.8}, Lambdas{0, 0.7, 0, 0},
+                                 Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
     expect_gradient_is_right(made, lambdas, none);
   }
   expect_gradient_is_right(made, {}, PairwiseLabels(made.labels, units.back(), 0.8));

@@ -155,8 +155,8 @@ Form::Encoder::Encoder(const Network& network) : unit_inputs_(network.unit_input
                        layer.bias, layer.activation});
   }
   if (!network.linear.empty()) {
-    linear_ = PackedMatrix<float>::from_rows(network.linear.data(), bits(network), dimension(network),
-                                             dimension(network));
+    linear_ =
+        PackedMatrix<float>::from_rows(network.linear.data(), bits(network), dimension(network), dimension(network));
   }
   squashed_ = unit_inputs_ || layers_.size() > 1 || layers_.back().activation != Activation::identity;
 }

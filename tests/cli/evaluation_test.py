@@ -29,7 +29,7 @@ class Evaluation(CommandLine):
         self.q = self.rng.integers(0, 50, size=(40, 12)).astype(np.float32)
         np.save(self.path("x.npy"), self.x)
         np.save(self.path("q.npy"), self.q)
-        self.ok("train", "--bits", 12, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"))
+        self.ok("train", "--method", "itq", "--bits", 12, "--data", self.path("x.npy"), "--model", self.path("m.bdnn"))
         for name in ("x", "q"):
             self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path(name + ".npy"), "--out", self.path(name + "c.npy"))
         unpack = lambda name: np.unpackbits(np.load(self.path(name)), axis=1, bitorder="little")[:, :12]

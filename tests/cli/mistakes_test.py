@@ -22,15 +22,15 @@ class Mistakes(CommandLine):
         self.data()
         self.fails(2, "there is no method 'itqq'; there are lsh, pca, pca-rr, itq", "train", "--method", "itqq",
                    "--data", self.path("x.npy"), "--model", self.path("m"))
-        self.fails(2, "itq has no option 'speed'; it has rotations", "train", "--data", self.path("x.npy"), "--bits", 8,
+        self.fails(2, "itq has no option 'speed'; it has rotations", "train", "--method", "itq", "--data", self.path("x.npy"), "--bits", 8,
                    "--model", self.path("m"), "--set", "speed=9")
-        self.fails(2, "rotations is 0 to 100000", "train", "--data", self.path("x.npy"), "--bits", 8,
+        self.fails(2, "rotations is 0 to 100000", "train", "--method", "itq", "--data", self.path("x.npy"), "--bits", 8,
                    "--model", self.path("m"), "--set", "rotations=many")
         self.fails(2, "write --set name=value", "train", "--data", self.path("x.npy"), "--model", self.path("m"), "--set", "speed")
 
     def test_data_that_cannot_be_learned_from(self):
         x = self.data()
-        train = ["train", "--method", "itq", "--model", self.path("m"), "--data"]
+        train = ["train", "--method", "pca", "--model", self.path("m"), "--data"]
         self.fails(2, "21 bits were asked for, but the vectors have dimension 20", *train, self.path("x.npy"), "--bits", 21)
         np.save(self.path("few.npy"), x[:8])
         self.fails(2, "8 vectors vary in at most 7 directions", *train, self.path("few.npy"), "--bits", 8)
@@ -43,7 +43,7 @@ class Mistakes(CommandLine):
 
     def test_files_that_are_missing_empty_or_cut(self):
         x = self.data(rows=100, dimension=12)
-        train = ["train", "--bits", 4, "--model", self.path("m"), "--data"]
+        train = ["train", "--method", "itq", "--bits", 4, "--model", self.path("m"), "--data"]
         self.fails(1, "none.fvecs: cannot open: No such file or directory", *train, self.path("none.fvecs"))
         self.fails(1, "is a directory", *train, self.folder.name)
         for name in ("y.fvecs", "y.ivecs", "y.bvecs", "y.npy", "y.idx", "y.idx.gz", "y.csv", "y.hdf5", "y.mat", "y.mat73"):
@@ -62,7 +62,7 @@ class Mistakes(CommandLine):
         self.fails(1, "y.bin: is truncated or no CIFAR-10 file", *train, self.path("y.bin"))
 
     def test_rows_of_different_lengths(self):
-        train = ["train", "--bits", 2, "--model", self.path("m"), "--data"]
+        train = ["train", "--method", "itq", "--bits", 2, "--model", self.path("m"), "--data"]
         write(self.path("x.csv"), b"1,2,3\n4,5,6\n7,8\n")
         self.fails(1, "x.csv", *train, self.path("x.csv"))
         with open(self.path("x.fvecs"), "wb") as file:
@@ -131,7 +131,7 @@ class Mistakes(CommandLine):
               "$2" convert many.npy "disk/$name"; echo "convert $?"
             done
             head -c 100000 /dev/zero > disk/filler
-            "$2" train --bits 8 --data few.npy --model disk/m.bdnn; echo "train $?"
+            "$2" train --method itq --bits 8 --data few.npy --model disk/m.bdnn; echo "train $?"
             cmp old.codes disk/c.codes && echo "left: $(ls -A disk | tr '\\n' ' ')"
             umount disk
         """
@@ -180,7 +180,7 @@ class Mistakes(CommandLine):
 
     def test_numbers_are_numbers(self):
         self.data()
-        train = ["train", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
+        train = ["train", "--method", "itq", "--data", self.path("x.npy"), "--model", self.path("m.bdnn")]
         for option in ("--bits", "--seed"):
             for bad in ("-1", "010", "1.5", "x", "99999999999999999999", ""):
                 self.fails(2, "is not a whole number", *train, option, bad)
@@ -256,7 +256,7 @@ class Mistakes(CommandLine):
         with tempfile.TemporaryDirectory(prefix="bdnn cli ", dir="/dev/shm") as folder:
             model = os.path.join(folder, "m.bdnn")
             for bits in (16, 8):  # the second is shorter
-                self.ok("train", "--bits", bits, "--data", self.path("x.npy"), "--model", model)
+                self.ok("train", "--method", "itq", "--bits", bits, "--data", self.path("x.npy"), "--model", model)
                 self.assertIn("itq", self.ok("inspect", model))
             self.ok("train", "--method", "uh-bdnn", "--bits", 8, "--data", self.path("x.npy"), "--model", model, "--resume",
                     "--set", "iterations=1")

@@ -37,10 +37,10 @@ enum class Fit { nothing, last_layer, linear_path };
 
 struct AlternationOptions {
   Lambdas lambdas;
-  Fit fit = Fit::nothing;       // what is fitted to the first codes, before the first network step
+  Fit fit = Fit::nothing;           // what is fitted to the first codes, before the first network step
   bool start_is_candidate = false;  // the start may be what is kept, as iteration -1
-  int iterations = 10;          // T
-  int patience = 0;             // end after so many iterations in a row that were no better; 0: never before T
+  int iterations = 10;              // T
+  int patience = 0;                 // end after so many iterations in a row that were no better; 0: never before T
   Solver solver = Solver::adam;
   AdamOptions first_adam;  // of the first (W,c) step, which may start from afar ...
   AdamOptions adam;        // ... and of the later ones
@@ -51,8 +51,8 @@ struct AlternationResult {
   std::vector<float> parameters;  // of the iteration that is kept
   std::vector<float> state;       // of the code step, then
   int iteration = 0;
-  int iterations = 0;           // how many were made after the first
-  std::optional<double> score;  // on what was held out: HeldOutScore::value()
+  int iterations = 0;                 // how many were made after the first
+  std::optional<double> score;        // on what was held out: HeldOutScore::value()
   std::optional<double> start_score;  // the same of the start, where that is a candidate
   double differing = 0;               // share of bits in which the network's codes and B differ
 };

@@ -81,8 +81,9 @@ void start_linear_path(const LayerSizes& sizes, const MatrixXd& projection, cons
 
 // "iteration 2 of 3 kept, held-out mAP 0.2919 (ITQ 0.2460), codes differ from B in 8.40% of bits"
 std::string outcome_of(const AlternationResult& result, PathStart path, bool labels) {
-  std::string text = result.iteration < 0 ? fmt::format("the start is kept, {} iterations were no better", result.iterations + 1)
-                                          : fmt::format("iteration {} of {} kept", result.iteration, result.iterations);
+  std::string text = result.iteration < 0
+                         ? fmt::format("the start is kept, {} iterations were no better", result.iterations + 1)
+                         : fmt::format("iteration {} of {} kept", result.iteration, result.iterations);
   if (result.score) {
     text += fmt::format(", held-out {} {:.4f}", labels ? "mAP and precision, mean" : "mAP", *result.score);
     if (result.start_score) {
@@ -109,7 +110,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   options.alternation.first_adam.blend = options.alternation.adam.blend;
   options.alternation.lambdas = lambdas;
   options.alternation.start_is_candidate = options.path != PathStart::none;
-  options.alternation.fit = options.path == PathStart::fitted         ? Fit::linear_path
+  options.alternation.fit = options.path == PathStart::fitted     ? Fit::linear_path
                             : weight_start == WeightStart::fitted ? Fit::last_layer
                                                                   : Fit::nothing;
   const double rate = options.path != PathStart::none ? 2e-3 : weight_start == WeightStart::fitted ? 1e-3 : 1e-2;
@@ -130,8 +131,10 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   }
   const auto step = make_step({set, labels, queries, selection});
   if (step->batch_term() != nullptr && options.alternation.solver == Solver::lbfgs) {
-    misuse("solver=lbfgs looks at all samples at once and has no place for the term '{}'; set its weight to 0, or use adam",
-           step->batch_term_name());
+    misuse(
+        "solver=lbfgs looks at all samples at once and has no place for the term '{}'; set its weight to 0, or use "
+        "adam",
+        step->batch_term_name());
   }
   const auto start = [&]() -> AlternationStart {
     set.count_passes(1);  // of the projection that ITQ rotates

@@ -323,9 +323,23 @@ TEST(ShBdnn, AClassOfOneSampleAndSmallClassesAreAllowed) {
 }
 
 TEST(UhBdnn, IsAheadOfItq) {
-  const Labelled data = clouds(8, 2000);
-  const Vectors base = data.x.slice(0, 1700);
-  const Vectors queries = data.x.slice(1700, 300);
+  // A curved surface of two dimensions in sixteen, as real data is of fewer dimensions than it has.
+  Random random(1);
+  std::vector<double> frequencies(16 * 3);
+  for (double& value : frequencies) value = 2 * random.normal();
+  std::vector<float> values;
+  for (int i = 0; i < 2000; ++i) {
+    const double u = random.normal();
+    const double v = random.normal();
+    for (std::size_t d = 0; d < 16; ++d) {
+      values.push_back(
+          static_cast<float>(std::sin(frequencies[3 * d] * u + frequencies[3 * d + 1] * v + frequencies[3 * d + 2]) +
+                             0.05 * random.normal()));
+    }
+  }
+  const Vectors all(16, 2000, std::move(values));
+  const Vectors base = all.slice(0, 1700);
+  const Vectors queries = all.slice(1700, 300);
   Progress silent;
   const GroundTruth truth = exact_neighbours(base, queries, {.k = 50}, silent);
   const auto quality = [&](const TrainOptions& options) {

@@ -27,7 +27,7 @@ std::vector<float> read_floats(const TensorFileReader& reader, const std::string
 void read_counters(const JsonValue& counters, AlternationState& state) {
   state.iteration = counters.int_at("iteration");
   state.without_gain = counters.int_at("without_gain");
-  state.best.iteration = counters.int_at("best_iteration");
+  state.best.iteration = counters.int_at("best_round") - 1;  // the start is iteration -1
   if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
   if (!counters.at("start_score").is_null()) state.best.start_score = counters.number_at("start_score");
   if (!counters.at("path_decay").is_null()) state.path_decay = counters.number_at("path_decay");
@@ -57,7 +57,7 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
   writer.fact("identity", place.identity);
   const Json counters = {{"iteration", state.iteration},
                          {"without_gain", state.without_gain},
-                         {"best_iteration", state.best.iteration},
+                         {"best_round", state.best.iteration + 1},
                          {"best_score", state.best.score ? Json(*state.best.score) : Json()},
                          {"start_score", state.best.start_score ? Json(*state.best.start_score) : Json()},
                          {"path_decay", state.path_decay ? Json(*state.path_decay) : Json()},

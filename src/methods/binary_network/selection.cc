@@ -59,8 +59,7 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
     return;
   }
   const std::size_t wanted = std::min(kNeighbours, std::max<std::size_t>(1, rows_.training.size() / 10));
-  NearestPlaces nearest =
-      nearest_training_places(x, rows_.queries, rows_.training, wanted, threads, progress);
+  NearestPlaces nearest = nearest_training_places(x, rows_.queries, rows_.training, wanted, threads, progress);
   neighbours_ = std::move(nearest.places);
   per_query_ = nearest.per_row;
   relevance_ = Relevance::neighbours(neighbours_, per_query_);

@@ -1,5 +1,5 @@
-// Which samples of the training set are nearest to which: exhaustive search, linear in the samples for a fixed number of
-// rows that are asked for.
+// Which samples of the training set are nearest to which: exhaustive search, linear in the samples for a fixed number
+// of rows that are asked for.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,8 @@ void PairwiseLabels::put_class_codes(TargetCodes& codes) const {
   if (class_codes_.size() == 0) return;
   for (std::size_t i = 0; i < class_of_.size(); ++i) {
     const auto own = static_cast<std::size_t>(class_of_[i]);
-    if (own < classes_) std::copy_n(&class_codes_.bytes()[own * codes.stride()], codes.stride(), &codes.bytes()[i * codes.stride()]);
+    if (own < classes_)
+      std::copy_n(&class_codes_.bytes()[own * codes.stride()], codes.stride(), &codes.bytes()[i * codes.stride()]);
   }
 }
 

@@ -31,11 +31,11 @@ struct UhBdnnOptions : BinaryNetworkOptions {
   std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 2
   int anchors = 5000;                 // samples whose neighbours it knows
   CodeStart code_start = CodeStart::outputs;
-  int sweeps = 100;                     // of the B step at most
-  int local_search = 0;                 // rounds after a descent of the B step
-  int code_rounds = 0;                  // alternations of decoder and codes before the first network step
-  Group group = Group::one;             // bits that the decoder takes together
-  double decoder_decay = 0.3;           // lambda1 of the decoder
+  int sweeps = 100;            // of the B step at most
+  int local_search = 0;        // rounds after a descent of the B step
+  int code_rounds = 0;         // alternations of decoder and codes before the first network step
+  Group group = Group::one;    // bits that the decoder takes together
+  double decoder_decay = 0.3;  // lambda1 of the decoder
 
   UhBdnnOptions() {
     path = PathStart::itq;
@@ -104,17 +104,16 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
         task.bits, dimension,
-        ReconstructionOptions{options.decoder_decay, lambdas.binary, options.code_start, options.sweeps, options.local_search,
-                              options.code_rounds, group},
+        ReconstructionOptions{options.decoder_decay, lambdas.binary, options.code_start, options.sweeps,
+                              options.local_search, options.code_rounds, group},
         task.threads);
   };
   const auto make_step = [&](const BinaryNetworkData& data) {
     auto step = new_step();
     if (options.neighbours == 0) return step;
     constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
-    NeighbourLists lists =
-        neighbour_lists(task.x, data.set.rows(), static_cast<std::size_t>(options.anchors), task.seed ^ kOtherSeed,
-                        task.threads.count(), task.progress);
+    NeighbourLists lists = neighbour_lists(task.x, data.set.rows(), static_cast<std::size_t>(options.anchors),
+                                           task.seed ^ kOtherSeed, task.threads.count(), task.progress);
     if (lists.neighbours.empty()) return step;
     const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
     step->set_neighbours({std::move(lists), options.neighbours, temperature});
