@@ -1,5 +1,7 @@
 #include "cli/codes_input.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "codes/codes_file.h"
 
@@ -20,8 +22,15 @@ CodesOptions add_codes_options(Verb verb, EncodeOptions& options) {
   return {codes, local_search};
 }
 
-void CodesOptions::check(const EncodeOptions& options) const {
+void CodesOptions::check(const EncodeOptions& options, const std::string& path) const {
   if (!options.refined) refuse({local_search}, "without --codes refined");
+  if (!codes.given() || path.empty() || !is_codes_file(path)) return;
+  const bool refined = read_codes_header(path).origin.refined;
+  if (refined != options.refined) {
+    misuse("{} holds codes already, which are {}; give vectors to --codes {}", path,
+           refined ? "refined" : "not refined", options.refined ? "refined" : "hash");
+  }
+  refuse({local_search}, fmt::format("to {}, which holds codes already", path));
 }
 
 void add_rank_option(Verb verb, RankBy& rank) {
@@ -45,9 +54,6 @@ Codes codes_from(const std::string& path, const std::optional<Model>& model, con
   if (is_codes_file(path)) {
     Codes codes = load_codes(path);
     if (model) with_name(path, [&] { check_codes_match(*model, codes); });
-    if (options.refined && !codes.origin().refined) {
-      misuse("{} holds codes already, which are not refined; give vectors to --codes refined", path);
-    }
     return codes;
   }
   if (model) return encode_named(*model, load_vectors(path), path, options);

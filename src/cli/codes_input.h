@@ -14,7 +14,9 @@ struct CodesOptions {
   Option codes;
   Option local_search;
 
-  void check(const EncodeOptions& options) const;  // --local-search is for refined codes
+  // Raises misuse where an option would change nothing: --local-search without refined codes, or either of them if the
+  // file at `path` holds codes already, unless these are what --codes asks for.
+  void check(const EncodeOptions& options, const std::string& path) const;
 };
 CodesOptions add_codes_options(Verb verb, EncodeOptions& options);
 

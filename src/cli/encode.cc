@@ -52,7 +52,7 @@ void add_encode(Verb program) {
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, codes] {
-    codes.check(arguments->options);
+    codes.check(arguments->options, "");
     encode_verb(*arguments);
   });
 }

@@ -211,6 +211,9 @@ void evaluate_protocol(const Arguments& arguments) {
   if (arguments.split_seed > 0 && !protocol.splits()) {
     misuse("--split-seed does not apply to a protocol that splits nothing");
   }
+  if (!arguments.cache.empty() && protocol.labels_are_relevant) {
+    misuse("--cache does not apply to a protocol with relevance by labels, which looks for no true neighbours");
+  }
   const auto progress = make_progress();
   const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed, arguments.threads);
   const Overlap overlap = find_overlap(dataset);
@@ -300,8 +303,8 @@ void add_evaluate(Verb program) {
   const std::vector<Option> of_training = {method, bits, seeds, profile, set};
   verb.runs([=] {
     arguments->encoding.threads = arguments->threads;
-    codes.check(arguments->encoding);
     if (protocol.given()) {
+      codes.check(arguments->encoding, "");
       refuse(of_files, "with --protocol, which says what is searched and what is relevant");
       if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
       if (arguments->bits.size() * arguments->seeds.size() > 1)
@@ -312,6 +315,7 @@ void add_evaluate(Verb program) {
       if (arguments->neighbours == 0 || !arguments->ground_truth.empty()) {
         refuse({metric, cache}, "unless --neighbours are to be found");
       }
+      codes.check(arguments->encoding, arguments->database);
       if (database_labels.given() != query_labels.given()) {
         misuse("give --database-labels and --query-labels together");
       }

@@ -36,7 +36,7 @@ IndexOptions options_of(const Arguments& arguments) {
 }
 
 Codes codes_of(const Arguments& arguments) {
-  for (const auto& options : arguments.codes_options) options.check(arguments.encoding);
+  for (const auto& options : arguments.codes_options) options.check(arguments.encoding, arguments.data);
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
   EncodeOptions encoding = arguments.encoding;

@@ -312,7 +312,7 @@ void add_search(Verb program) {
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, radius, plan, codes] {
-    codes.check(arguments->encoding);
+    codes.check(arguments->encoding, arguments->database);
     if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which holds codes already");
     if (radius.given()) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;

@@ -75,6 +75,7 @@ class RoundTable final : public Progress {
   std::ofstream log_;
 };
 
+<<<<<<< HEAD
 // As many training vectors as tell how good the codes are, from all parts of the data.
 Vectors some_of(const Vectors& vectors) {
   constexpr std::size_t kEnough = 10000;
@@ -96,25 +97,33 @@ bool learns_from_labels(const std::string& method) {
 bool leaves_checkpoints(const std::string& method) {
   for (const auto& info : methods()) {
     if (info.name == method) return info.resumable;
+=======
+MethodInfo info_of(const std::string& method) {
+  for (const MethodInfo& info : methods()) {
+    if (info.name == method) return info;
+>>>>>>> house
   }
-  return false;
+  return {};  // train() says what is wrong
 }
 
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set);
+  const MethodInfo method = info_of(options.method);
+  if (!arguments.labels.empty() && !method.name.empty() && !method.supervised) {
+    misuse("--labels does not apply to {}, which learns without labels", method.name);
+  }
   // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
   // reader away; a file is not left under its temporary name for so long.
   std::optional<OutputFile> output(std::in_place, arguments.model);
   if (!output->direct()) output.reset();
-  if (!arguments.no_checkpoint && leaves_checkpoints(options.method) && !output) {
+  if (!arguments.no_checkpoint && method.resumable && !output) {
     options.checkpoint = arguments.model + ".checkpoint";  // beside a pipe or a device there is no place for it
   }
   if (options.resume && options.checkpoint.empty()) {
     misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
-                                             : leaves_checkpoints(options.method)
-                                                 ? "no checkpoint is written beside a pipe or a device"
-                                                 : options.method + " writes no checkpoints");
+                                             : method.resumable ? "no checkpoint is written beside a pipe or a device"
+                                                                : options.method + " writes no checkpoints");
   }
   if (options.resume && !std::filesystem::exists(options.checkpoint)) {
     say(fmt::format("{}: does not exist; training starts from the beginning\n", printable(options.checkpoint)));

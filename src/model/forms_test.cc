@@ -231,9 +231,18 @@ TEST(Forms, WhatDoesNotFitIsRefused) {
   bad = good;
   bad.anchors.resize(14);
   EXPECT_BDNN_ERROR(HashEncoder{HashFunction(bad)}, misuse, "the network behind 2 anchors takes 21 inputs");
+}
+
+TEST(Forms, ANetworkThatEndsInASigmoidIsNeitherWrittenNorRead) {
+  const HashFunction function = Network{{{1, 1, {1}, {0}, Activation::sigmoid}}};
   Model model;
-  model.function = Network{{{1, 1, {1}, {0}, Activation::sigmoid}}};
-  EXPECT_BDNN_ERROR(parse_model(serialize_model(model), "m"), failure, "ends in a sigmoid, whose sign says nothing");
+  model.function = function;
+  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "ends in a sigmoid, whose sign says nothing");
+  EXPECT_BDNN_ERROR(HashEncoder{function}, misuse, "ends in a sigmoid");
+  TensorFileWriter writer({"bdnn.model", "model", 1});  // as another program could write it
+  write_function(function, writer);
+  EXPECT_BDNN_ERROR(parse_model(writer.finish(), "m"), failure,
+                    "m: is no usable model: it has a hash function that cannot be used: the network ends in a sigmoid");
 }
 
 }  // namespace

@@ -89,6 +89,11 @@ HashFunction read_function(const TensorFileReader& reader) {
   if (std::visit([](const auto& f) { return form_of(f).bits(f); }, function) > kMaxBits) {
     reader.broken(fmt::format("gives codes of more than {} bits", kMaxBits));
   }
+  try {
+    validate(function);
+  } catch (const Error& error) {
+    reader.broken(fmt::format("has a hash function that cannot be used: {}", error.what()));
+  }
   return function;
 }
 

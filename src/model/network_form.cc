@@ -56,6 +56,9 @@ std::size_t Form::bits(const Network& network) { return network.layers.empty() ?
 
 void Form::validate(const Network& network) {
   if (network.layers.empty()) misuse("the network has no layers; train a model or load one");
+  if (network.layers.back().activation == Activation::sigmoid) {
+    misuse("the network ends in a sigmoid, whose sign says nothing; end it in another activation");
+  }
   std::size_t inputs = network.layers.front().inputs;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
@@ -130,9 +133,6 @@ Network Form::read(const TensorFileReader& reader) {
       reader.broken(fmt::format("has layers that do not fit together (layer {})", i));
     }
     network.layers.push_back(std::move(layer));
-  }
-  if (network.layers.back().activation == Activation::sigmoid) {
-    reader.broken("ends in a sigmoid, whose sign says nothing");
   }
   if (const auto inputs = reader.find_fact("inputs")) {
     if (*inputs != kUnitInputs) reader.broken("scales its inputs in a way that this program does not know");

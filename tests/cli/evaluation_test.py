@@ -152,6 +152,7 @@ class Evaluation(CommandLine):
         self.fails(2, "give --database-labels and --query-labels together", *files, "--query-labels", labels)
         self.fails(2, "--curve does not apply to several runs", *protocol, self.path("p.toml"), "--seeds", "1,2", "--curve", self.path("c.csv"))
         self.fails(2, "--split-seed does not apply", *protocol, self.path("whole.toml"), "--split-seed", 2)
+        self.fails(2, "--cache does not apply to a protocol with relevance by labels", *protocol, self.path("p.toml"), "--cache", self.path("c"))
         self.fails(2, "--seed does not apply", "dataset", self.path("whole.toml"), "--folder", self.folder.name, "--seed", 2)
         self.fails(2, "--local-search does not apply without --codes refined", *files, "--local-search", 2)
 

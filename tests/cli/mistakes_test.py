@@ -319,6 +319,9 @@ class Mistakes(CommandLine):
         self.data()
         self.train("x.npy")
         model, x, codes = self.path("m.bdnn"), self.path("x.npy"), self.path("x.codes")
+        np.save(self.path("y.npy"), np.zeros(400, int))
+        self.fails(2, "--labels does not apply to itq, which learns without labels", "train", "--method", "itq", "--bits", 8,
+                   "--data", x, "--labels", self.path("y.npy"), "--model", self.path("n.bdnn"))
         encode = ["encode", "--model", model, "--data", x, "--out"]
         self.fails(2, "--local-search does not apply without --codes refined", *encode, codes, "--local-search", 2)
         self.ok(*encode, codes)

@@ -96,6 +96,23 @@ class Reconstruction(CommandLine):
         self.ok("index", "build", *index, *vectors)
         self.assertEqual(kind(), "of the hash function")
 
+    def test_codes_in_a_file_must_be_of_the_kind_asked_for(self):
+        model = ["--model", self.path("m.bdnn")]
+        self.encode("refined.codes", "--codes", "refined", "--local-search", 1)
+        self.encode("hash.codes")
+        verbs = lambda codes: (["search", *model, "--database", self.path(codes), "--queries", self.path("q.npy"), "-k", 1],
+                               ["evaluate", *model, "--database", self.path(codes), "--queries", self.path("q.npy"),
+                                "--ground-truth", self.path("truth.npy")],
+                               ["index", "build", "--index", self.path("x.index"), "--data", self.path(codes)])
+        np.save(self.path("truth.npy"), np.zeros((len(self.q), 1), np.int32))
+        for verb in verbs("refined.codes"):
+            self.fails(2, "refined.codes holds codes already, which are refined; give vectors to --codes hash", *verb, "--codes", "hash")
+            self.fails(2, "--local-search does not apply", *verb, "--codes", "refined", "--local-search", 2)
+            self.ok(*verb, "--codes", "refined")
+        for verb in verbs("hash.codes"):
+            self.fails(2, "hash.codes holds codes already, which are not refined; give vectors to --codes refined", *verb, "--codes", "refined")
+            self.ok(*verb, "--codes", "hash")
+
     def test_search_ranks_by_the_rebuilt_vectors(self):
         self.encode("x.codes", "--codes", "refined")
         back = self.decode("x.codes").astype(np.float64)
