@@ -75,7 +75,6 @@ class RoundTable final : public Progress {
   std::ofstream log_;
 };
 
-<<<<<<< HEAD
 // As many training vectors as tell how good the codes are, from all parts of the data.
 Vectors some_of(const Vectors& vectors) {
   constexpr std::size_t kEnough = 10000;
@@ -87,21 +86,9 @@ Vectors some_of(const Vectors& vectors) {
   return gather(vectors, rows);
 }
 
-bool learns_from_labels(const std::string& method) {
-  for (const auto& info : methods()) {
-    if (info.name == method) return info.supervised;
-  }
-  return false;
-}
-
-bool leaves_checkpoints(const std::string& method) {
-  for (const auto& info : methods()) {
-    if (info.name == method) return info.resumable;
-=======
 MethodInfo info_of(const std::string& method) {
   for (const MethodInfo& info : methods()) {
     if (info.name == method) return info;
->>>>>>> house
   }
   return {};  // train() says what is wrong
 }
@@ -139,7 +126,7 @@ void train_verb(Arguments& arguments) {
   const double seconds = training.seconds();
   const CodesDiagnostics diagnostics =
       diagnose_codes(encode(model, some_of(vectors), options.threads), options.threads);
-  const auto warnings = warnings_of(diagnostics, learns_from_labels(options.method));
+  const auto warnings = warnings_of(diagnostics, method.supervised);
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);
   std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
