@@ -40,13 +40,11 @@ NearestPlaces nearest_training_places(const Vectors& x, const std::vector<std::u
 }
 
 NeighbourLists neighbour_lists(const Vectors& x, const std::vector<std::uint32_t>& training, std::size_t anchors,
-                               std::uint64_t seed, int threads, Progress& progress) {
-  constexpr std::size_t kNear = 50;
-  constexpr std::size_t kPerAnchor = 500;
+                               std::size_t near, std::uint64_t seed, int threads, Progress& progress) {
   NeighbourLists lists;
   const std::size_t samples = training.size();
-  const std::size_t wanted = std::min(kPerAnchor, samples / 4);
-  lists.near = std::min(kNear, samples / 20);
+  const std::size_t wanted = std::min(10 * near, samples / 4);
+  lists.near = std::min(near, samples / 20);
   if (lists.near == 0) return lists;
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);

@@ -30,6 +30,7 @@ struct UhBdnnOptions : BinaryNetworkOptions {
   double neighbours = 1;              // weight of the neighbours' term
   std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 2
   int anchors = 5000;                 // samples whose neighbours it knows
+  int near = 50;                      // of their neighbours, how many count as near
   CodeStart code_start = CodeStart::outputs;
   int sweeps = 100;            // of the B step at most
   int local_search = 0;        // rounds after a descent of the B step
@@ -113,7 +114,8 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     if (options.neighbours == 0) return step;
     constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
     NeighbourLists lists = neighbour_lists(task.x, data.set.rows(), static_cast<std::size_t>(options.anchors),
-                                           task.seed ^ kOtherSeed, task.threads.count(), task.progress);
+                                           static_cast<std::size_t>(options.near), task.seed ^ kOtherSeed,
+                                           task.threads.count(), task.progress);
     if (lists.neighbours.empty()) return step;
     const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
     step->set_neighbours({std::move(lists), options.neighbours, temperature});
@@ -138,6 +140,9 @@ Method uh_bdnn_method() {
       "temperature", "of that term; auto: sqrt(bits) / 2", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
   options.push_back(
       integer_option("anchors", "samples whose neighbours that term knows", &UhBdnnOptions::anchors, 1, 1 << 24));
+  options.push_back(
+      integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
+                     &UhBdnnOptions::near, 1, 1 << 24));
   options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
                                 &UhBdnnOptions::code_start, {"zero", "outputs"}));
   options.push_back(
