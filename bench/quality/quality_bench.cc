@@ -3,7 +3,7 @@
 // in brackets.
 //
 //     bench/quality/collections FOLDER
-//     build/bench/bench/quality/quality_bench FOLDER --collections mnist,digits --samples 1000,3000,all --bits 16,32
+//     build/bench/bench/quality_bench FOLDER --collections mnist,digits --samples 1000,3000,all --bits 16,32
 //     itq uh-bdnn "uh-bdnn:paper" "uh-bdnn starts=1"
 //
 // Relevant are the 50 nearest samples in Euclidean distance or, with --labels, the samples of the query's class. With
@@ -19,10 +19,10 @@
 #include <numeric>
 #include <sstream>
 
-#include "../timing.h"
 #include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "data/format.h"
+#include "timing.h"
 
 namespace {
 
@@ -46,7 +46,7 @@ struct Part {
   std::vector<std::int64_t> query_labels;
 };
 
-// The first `count` of 0, 1, ... in a random order that the name of nothing but the seed decides.
+// The first `count` of 0, 1, ... in a random order that the seed alone decides.
 std::vector<std::uint32_t> random_rows(std::size_t of, std::size_t count, std::uint64_t seed) {
   std::vector<std::uint32_t> rows(of);
   std::iota(rows.begin(), rows.end(), 0U);
