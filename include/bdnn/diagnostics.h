@@ -40,7 +40,7 @@ CodesDiagnostics diagnose_codes(const Codes& codes, int threads = 0);
 
 // Whether the codes tell vectors apart: in a line, and what is wrong with them, if anything. `of_classes`: codes that
 // were learned from labels, which may be few.
-std::string summary_of(const CodesDiagnostics& diagnostics);  // "10,000 codes: 9,731 distinct, no constant bits"
+std::string summary_of(const CodesDiagnostics& diagnostics);  // "10000 codes: 9731 distinct, no constant bits"
 std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool of_classes);
 
 // How far a model's outputs h are from binary on given vectors.
