@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 
-from program import BDNN, CommandLine, read, write
+from program import BDNN, CommandLine, read, run, write
 
 
 class BinaryNetworks(CommandLine):
@@ -35,6 +35,30 @@ class BinaryNetworks(CommandLine):
             self.assertIn(key, rounds[0])
         self.assertFalse(os.path.exists(self.path("m.bdnn.checkpoint")), "a checkpoint outlived its training")
         self.assertIn("held-out mAP", self.ok("inspect", self.path("m.bdnn")))
+
+    def test_training_says_what_codes_it_got(self):
+        x = self.rng.normal(size=(500, 12)).astype(np.float32)
+        np.save(self.path("x.npy"), x)
+        out = self.ok(*self.arguments("uh-bdnn", "m.bdnn"))
+        self.assertRegex(out, r"500 codes: \d+ distinct, no constant bits")
+        self.assertRegex(out, r"held-out mAP 0\.\d+ \(ITQ 0\.\d+\), codes differ from B in ")
+        x[7, 3] = 1e6  # one huge value makes all others look the same
+        np.save(self.path("x.npy"), x)
+        result = run(*self.arguments("uh-bdnn", "m.bdnn"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("warning: 8 of 8 bits are the same for at least 99% of the vectors", result.stderr)
+        self.assertIn("warning: the codes carry ", result.stderr)
+        report = json.loads(self.ok(*self.arguments("uh-bdnn", "m.bdnn", "--json")))
+        self.assertEqual(len(report["warnings"]), 2)
+
+    def test_models_may_scale_vectors_to_unit_length(self):
+        self.clouds(rows=500)
+        self.ok(*self.arguments("uh-bdnn", "m.bdnn", "--set", "normalise=unit"))
+        self.assertIn("inputs scaled to unit length", self.ok("inspect", self.path("m.bdnn")))
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("a.npy"))
+        np.save(self.path("x.npy"), 8 * np.load(self.path("x.npy")))
+        self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("b.npy"))
+        self.assertTrue(np.array_equal(np.load(self.path("a.npy")), np.load(self.path("b.npy"))))
 
     def test_killed_at_any_moment_it_resumes_to_the_same_model(self):
         self.clouds()
