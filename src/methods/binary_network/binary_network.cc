@@ -81,9 +81,8 @@ void start_linear_path(const LayerSizes& sizes, const MatrixXd& projection, cons
 
 // "iteration 2 of 3 kept, held-out mAP 0.2919 (ITQ 0.2460), codes differ from B in 8.40% of bits"
 std::string outcome_of(const AlternationResult& result, PathStart path, bool labels) {
-  std::string text = result.iteration < 0
-                         ? fmt::format("the start is kept, {} iterations were no better", result.iterations + 1)
-                         : fmt::format("iteration {} of {} kept", result.iteration, result.iterations);
+  std::string text = result.iteration < 0 ? "the start is kept, no iteration was better"
+                                          : fmt::format("iteration {} of {} kept", result.iteration, result.iterations);
   if (result.score) {
     text += fmt::format(", held-out {} {:.4f}", labels ? "mAP and precision, mean" : "mAP", *result.score);
     if (result.start_score) {

@@ -42,7 +42,7 @@ TEST_P(BinaryNetwork, ReportsEveryRoundAndKeepsTheBest) {
     if (score(i) > score(best)) best = i;
   }
   const std::string kept =
-      best == 0 ? "the start is kept, 4 iterations were no better" : fmt::format("iteration {} of 3 kept", best - 1);
+      best == 0 ? "the start is kept, no iteration was better" : fmt::format("iteration {} of 3 kept", best - 1);
   EXPECT_TRUE(model.record.outcome.starts_with(kept + ", held-out mAP")) << model.record.outcome;
 }
 
@@ -248,6 +248,7 @@ TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
   options.set = {{"group", "8"}};
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "cannot take 264 bits in groups of 8: 4 is possible up to");
   options.bits = 16;
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 is for codes that a decoder learns");
   options.profile = "paper";
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8 take code_start=outputs");
 }

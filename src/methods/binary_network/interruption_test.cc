@@ -59,6 +59,7 @@ TEST(InterruptedUhBdnn, ResumedWithGroupsItEndsWithTheSameModel) {
   const Labelled data = clouds(4, 900);
   TrainOptions options = options_for("uh-bdnn", data);
   options.set["group"] = "4";
+  options.set["neighbours"] = "0";
   options.set["code_rounds"] = "4";
   expect_the_same_model_resumed_from_any_round(data, options);
 }

@@ -102,6 +102,10 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
            group);
   }
+  if (group > 1 && options.neighbours > 0) {
+    misuse("group={} is for codes that a decoder learns; the neighbours' term has its own: set neighbours=0 too",
+           group);
+  }
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
         task.bits, dimension,
