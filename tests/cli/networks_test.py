@@ -117,7 +117,7 @@ class BinaryNetworks(CommandLine):
         names = ["ant", "sea lion, young", "cat", "dog", "-1"]
         write(self.path("y.csv"), "".join(f'"{names[y]}"\n' if "," in names[y] else f"{names[y]}\n" for y in labels).encode())
         self.ok("train", "--method", "sh-bdnn", "--bits", 8, "--data", self.path("x.npy"), "--labels", self.path("y.csv"),
-                "--model", self.path("m.bdnn"), "--no-checkpoint")
+                "--model", self.path("m.bdnn"), "--no-checkpoint", "--set", "first_steps=300", "--set", "iterations=0")
         common = ["--model", self.path("m.bdnn"), "--database", self.path("x.npy"), "--queries", self.path("x.npy"),
                   "--database-labels", self.path("y.csv"), "--query-labels", self.path("y.csv"), "--json"]
         found = json.loads(self.ok("evaluate", *common))

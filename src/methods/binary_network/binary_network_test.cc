@@ -350,7 +350,8 @@ TEST(UhBdnn, IsAheadOfItq) {
   };
   for (const std::size_t bits : {8, 24}) {
     const double itq = quality({.method = "itq", .bits = bits});
-    EXPECT_GT(quality({.method = "uh-bdnn", .bits = bits}), itq + 0.03) << bits << " bits, itq " << itq;
+    const std::map<std::string, std::string> few = {{"first_steps", "500"}, {"iterations", "0"}};
+    EXPECT_GT(quality({.method = "uh-bdnn", .bits = bits, .set = few}), itq + 0.03) << bits << " bits, itq " << itq;
   }
 }
 
