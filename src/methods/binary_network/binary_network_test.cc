@@ -233,7 +233,7 @@ TEST(UhBdnn, ADecoderThatTakesMoreBitsTogetherRebuildsBetter) {
   double last = std::numeric_limits<double>::max();
   for (const char* group : {"1", "4", "8"}) {
     TrainOptions options{.method = "uh-bdnn", .bits = 12, .profile = "recall"};
-    options.set = {{"group", group}, {"code_rounds", "8"}};
+    options.set = {{"group", group}, {"code_rounds", "8"}, {"first_steps", "300"}};
     const Model model = train(data.x, options);
     EXPECT_EQ(fmt::format("{}", model.decoder->group), group);
     const double error = error_of_refined(model, data.x);
@@ -257,7 +257,7 @@ TEST(UhBdnn, ByItselfADecoderTakesTogetherWhatTheSamplesAllow) {
   for (const auto& [samples, group] : {std::pair{149U, 1U}, {150U, 4U}, {1274U, 4U}, {1275U, 8U}}) {
     const Labelled data = clouds(4, samples);
     TrainOptions options{.method = "uh-bdnn", .bits = 8, .profile = "recall"};
-    options.set = {{"code_rounds", "2"}};
+    options.set = {{"code_rounds", "2"}, {"first_steps", "50"}};
     EXPECT_EQ(train(data.x, options).decoder->group, group) << samples;
   }
 }
@@ -268,7 +268,8 @@ TEST(UhBdnn, GroupsTakePartInTheAlternation) {
   for (const int threads : {1, 3}) {
     TrainOptions options{.method = "uh-bdnn", .bits = 10};
     options.threads = threads;
-    options.set = {{"group", "4"}, {"code_rounds", "3"}, {"iterations", "2"}, {"neighbours", "0"}};
+    options.set = {
+        {"group", "4"}, {"code_rounds", "3"}, {"iterations", "2"}, {"neighbours", "0"}, {"first_steps", "200"}};
     Rounds progress;
     const Model model = train(data.x, options, progress);
     EXPECT_GE(progress.rounds.size(), 2U);
