@@ -57,5 +57,6 @@ struct MethodInfo {
   bool resumable = false;             // writes checkpoints
 };
 std::vector<MethodInfo> methods();
+MethodInfo method_info(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
 }  // namespace bdnn

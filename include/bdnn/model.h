@@ -47,6 +47,7 @@ struct AnchorNetwork {
   std::size_t dimension = 0;
   std::vector<float> anchors;  // one after the other, `dimension` floats each
   Network network;             // one input per anchor
+  bool unit_inputs = false;    // vectors are scaled to unit length first, as by Network
 
   std::size_t anchor_count() const { return dimension == 0 ? 0 : anchors.size() / dimension; }
 };

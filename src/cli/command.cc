@@ -76,7 +76,7 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
   for (const auto& assignment : assignments) {
     const auto equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0) {
-      misuse("--set {} is not an assignment; write --set name=value ('bdnn methods' lists the names)", assignment);
+      misuse("--set {} is not an assignment; write --set name=value ('bdnn methods NAME' lists the names)", assignment);
     }
     values[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }

@@ -23,7 +23,7 @@ struct Arguments {
   // Or all of this from a protocol, with models trained on the way.
   std::string protocol;
   std::string folder = ".";
-  std::string method = TrainOptions().method;
+  std::vector<std::string> methods = {TrainOptions().method};
   std::vector<std::size_t> bits = {32};
   std::vector<std::uint64_t> seeds = {1};
   std::string profile = "default";
@@ -161,15 +161,19 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
   if (arguments.json) {
     Json list = Json::array();
     for (const auto& run : runs) {
-      Json entry = {{"seed", run.seed}};
+      Json entry = {{"method", run.method}, {"seed", run.seed}, {"train_seconds", run.train_seconds}};
       add_definitions(entry, run.result);
       add(entry, values_of(run.result));
       list.push_back(entry);
     }
     Json summary = Json::array();
     for (const auto& row : summaries) {
-      summary.push_back(
-          {{"bits", row.bits}, {"runs", row.runs}, {"mean", json_of(row.mean)}, {"spread", json_of(row.spread)}});
+      summary.push_back({{"method", row.method},
+                         {"bits", row.bits},
+                         {"runs", row.runs},
+                         {"mean", json_of(row.mean)},
+                         {"spread", json_of(row.spread)},
+                         {"train_seconds", row.train_seconds}});
     }
     const auto hashes = hash_dataset(dataset);
     print_json({{"protocol", protocol.name},
@@ -189,11 +193,14 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
     fmt::print("Note: {} queries also stand in the training set, {} in the database, element for element.\n",
                with_commas(overlap.with_training), with_commas(overlap.with_database));
   }
-  fmt::print("mean over {} run(s), spread in brackets\n\n{:<6}", summaries.front().runs, "bits");
+  std::size_t width = 6;
+  for (const auto& row : summaries) width = std::max(width, row.method.size());
+  fmt::print("mean over {} run(s), spread in brackets\n\n{:<{}} {:>4}", summaries.front().runs, "method", width,
+             "bits");
   for (const auto& [name, value] : summaries.front().mean) fmt::print(" {:>20}", name);
-  fmt::print("\n");
+  fmt::print(" {:>14}\n", "train seconds");
   for (const auto& row : summaries) {
-    fmt::print("{:<6}", row.bits);
+    fmt::print("{:<{}} {:>4}", row.method, width, row.bits);
     for (std::size_t v = 0; v < row.mean.size(); ++v) {
       const auto& [name, value] = row.mean[v];
       const double spread = row.spread[v].second;
@@ -201,8 +208,18 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
       fmt::print(" {:>20}", plain ? fmt::format("{:.1f} ({:.1f})", value, spread)
                                   : fmt::format("{:.2f} % ({:.2f})", 100 * value, 100 * spread));
     }
-    fmt::print("\n");
+    fmt::print(" {:>14.2f}\n", row.train_seconds);
   }
+}
+
+// From "uh-bdnn" or "uh-bdnn:paper", which names a profile.
+TrainOptions training_of(const std::string& method, const Arguments& arguments) {
+  const std::size_t colon = method.find(':');
+  TrainOptions training;
+  training.method = method.substr(0, colon);
+  training.profile = colon == std::string::npos ? arguments.profile : method.substr(colon + 1);
+  training.set = parse_assignments(arguments.set);
+  return training;
 }
 
 void evaluate_protocol(const Arguments& arguments) {
@@ -218,9 +235,8 @@ void evaluate_protocol(const Arguments& arguments) {
   const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed, arguments.threads);
   const Overlap overlap = find_overlap(dataset);
   ExperimentOptions options;
-  options.train.method = arguments.method;
-  options.train.profile = arguments.profile;
-  options.train.set = parse_assignments(arguments.set);
+  options.methods.clear();
+  for (const std::string& method : arguments.methods) options.methods.push_back(training_of(method, arguments));
   options.bits = arguments.bits;
   options.seeds = arguments.seeds;
   options.encoding = arguments.encoding;
@@ -246,7 +262,9 @@ void add_evaluate(Verb program) {
       "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
       "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
-      "--seeds 1,2,3\n\n"
+      "--seeds 1,2,3\n"
+      "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method "
+      "itq,uh-bdnn,uh-bdnn:paper\n\n"
       "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
   verb.text("--model", arguments->model, "Model that encodes the vectors");
   const Option database = verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
@@ -267,7 +285,11 @@ void add_evaluate(Verb program) {
       verb.text("--protocol", arguments->protocol, "Protocol file: data, split, relevance and metrics");
   const Option folder =
       verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
-  const Option method = verb.text("--method", arguments->method, "With --protocol: method to train").shows_default();
+  const Option method =
+      verb.texts("--method", arguments->methods,
+                 "With --protocol: methods to train, separated by commas; NAME:PROFILE sets a profile")
+          .separated_by(',')
+          .shows_default();
   const Option bits = verb.numbers("--bits", arguments->bits, "With --protocol: code lengths, separated by commas")
                           .separated_by(',')
                           .shows_default();
@@ -307,8 +329,8 @@ void add_evaluate(Verb program) {
       codes.check(arguments->encoding, "");
       refuse(of_files, "with --protocol, which says what is searched and what is relevant");
       if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
-      if (arguments->bits.size() * arguments->seeds.size() > 1)
-        refuse({curve}, "to several runs; give one of --bits and --seeds");
+      if (arguments->methods.size() * arguments->bits.size() * arguments->seeds.size() > 1)
+        refuse({curve}, "to several runs; give one of --method, --bits and --seeds");
     } else {
       refuse(of_protocol, "without --protocol");
       refuse(of_training, "without --protocol, whose data is trained on");

@@ -86,18 +86,11 @@ Vectors some_of(const Vectors& vectors) {
   return gather(vectors, rows);
 }
 
-MethodInfo info_of(const std::string& method) {
-  for (const MethodInfo& info : methods()) {
-    if (info.name == method) return info;
-  }
-  return {};  // train() says what is wrong
-}
-
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set);
-  const MethodInfo method = info_of(options.method);
-  if (!arguments.labels.empty() && !method.name.empty() && !method.supervised) {
+  const MethodInfo method = method_info(options.method);
+  if (!arguments.labels.empty() && !method.supervised) {
     misuse("--labels does not apply to {}, which learns without labels", method.name);
   }
   // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
@@ -174,7 +167,8 @@ void add_train(Verb program) {
   verb.text("--model", arguments->model, "Output file for the model").required();
   verb.text("--labels", arguments->labels,
             "Labels for supervised methods, one integer or name per vector; -1 is unlabelled");
-  verb.text("--profile", arguments->options.profile, "Profile of settings; 'bdnn methods' lists them").shows_default();
+  verb.text("--profile", arguments->options.profile, "Profile of settings; 'bdnn methods NAME' lists them")
+      .shows_default();
   verb.texts("--set", arguments->set, "An option of the method, as name=value; may be repeated").one_at_a_time();
   verb.number("--seed", arguments->options.seed, "Random seed; equal seeds give equal models").shows_default();
   verb.text("--log", arguments->log, "Log each training round to this file, as lines of JSON");

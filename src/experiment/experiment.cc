@@ -1,6 +1,7 @@
 #include "bdnn/experiment.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error.h"
 #include "bdnn/ground_truth.h"
@@ -33,15 +34,13 @@ class Experiment {
   Experiment(const Experiment&) = delete;  // relevance_ looks at truth_
   Experiment& operator=(const Experiment&) = delete;
 
-  ExperimentRun run(const Model& model, std::uint64_t seed) const {
+  MetricsResult measure(const Model& model) const {
     const Codes database = encode_part(model, dataset_.database, "database", options_.encoding);
     if (options_.rank != RankBy::hamming) {
-      return {
-          model.bits(), seed,
-          evaluate_scores(model, options_.rank, database, dataset_.queries, relevance_, options_.metrics, progress_)};
+      return evaluate_scores(model, options_.rank, database, dataset_.queries, relevance_, options_.metrics, progress_);
     }
     const Codes queries = encode_part(model, dataset_.queries, "queries", {.threads = options_.threads});
-    return {model.bits(), seed, evaluate_codes(database, queries, relevance_, options_.metrics, progress_)};
+    return evaluate_codes(database, queries, relevance_, options_.metrics, progress_);
   }
 
  private:
@@ -57,16 +56,21 @@ class Experiment {
 std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Dataset& dataset,
                                           const ExperimentOptions& options, Progress& progress) {
   const Experiment experiment(protocol, dataset, options, progress);
-  TrainOptions training = options.train;
-  training.threads = options.threads;
-  training.labels = dataset.train_labels;
-  training.data_name = protocol.name;
   std::vector<ExperimentRun> runs;
-  for (const std::size_t bits : options.bits) {
-    for (const std::uint64_t seed : options.seeds) {
-      training.bits = bits;
-      training.seed = seed;
-      runs.push_back(experiment.run(train(dataset.train, training, progress), seed));
+  for (TrainOptions training : options.methods) {
+    training.threads = options.threads;
+    training.labels = dataset.train_labels;
+    training.data_name = protocol.name;
+    const std::string name = training.method + (training.profile == "default" ? "" : ":" + training.profile);
+    for (const std::size_t bits : options.bits) {
+      for (const std::uint64_t seed : options.seeds) {
+        training.bits = bits;
+        training.seed = seed;
+        const auto started = std::chrono::steady_clock::now();
+        const Model model = train(dataset.train, training, progress);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+        runs.push_back({name, bits, seed, took.count(), experiment.measure(model)});
+      }
     }
   }
   return runs;
@@ -74,17 +78,23 @@ std::vector<ExperimentRun> run_experiment(const Protocol& protocol, const Datase
 
 ExperimentRun run_experiment(const Protocol& protocol, const Dataset& dataset, const Model& model,
                              const ExperimentOptions& options, Progress& progress) {
-  return Experiment(protocol, dataset, options, progress).run(model, model.record.seed);
+  const Experiment experiment(protocol, dataset, options, progress);
+  return {model.record.method, model.bits(), model.record.seed, 0, experiment.measure(model)};
 }
 
 std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs) {
   std::vector<ExperimentSummary> summaries;
   for (std::size_t first = 0; first < runs.size();) {
     std::size_t last = first;
-    while (last < runs.size() && runs[last].bits == runs[first].bits) ++last;
     std::vector<NamedValues> values;
-    for (std::size_t i = first; i < last; ++i) values.push_back(values_of(runs[i].result));
-    ExperimentSummary summary{runs[first].bits, last - first, {}, {}};
+    double seconds = 0;
+    for (; last < runs.size() && runs[last].method == runs[first].method && runs[last].bits == runs[first].bits;
+         ++last) {
+      values.push_back(values_of(runs[last].result));
+      seconds += runs[last].train_seconds;
+    }
+    const auto count = static_cast<double>(values.size());
+    ExperimentSummary summary{runs[first].method, runs[first].bits, values.size(), {}, {}, seconds / count};
     for (std::size_t v = 0; v < values.front().size(); ++v) {
       const auto& [name, start] = values.front()[v];
       double sum = 0;
@@ -95,7 +105,7 @@ std::vector<ExperimentSummary> summarize(const std::vector<ExperimentRun>& runs)
         least = std::min(least, run[v].second);
         most = std::max(most, run[v].second);
       }
-      summary.mean.emplace_back(name, sum / static_cast<double>(values.size()));
+      summary.mean.emplace_back(name, sum / count);
       summary.spread.emplace_back(name, most - least);
     }
     summaries.push_back(std::move(summary));

@@ -7,15 +7,20 @@
 namespace bdnn {
 namespace {
 
-ExperimentRun run(std::size_t bits, std::uint64_t seed, double precision) {
-  ExperimentRun run{bits, seed, {}};
+ExperimentRun run(std::size_t bits, std::uint64_t seed, double precision, const std::string& method = "itq") {
+  ExperimentRun run{method, bits, seed, static_cast<double>(seed), {}};
   run.result.mean_average_precision = precision;
   return run;
 }
 
-TEST(Summarize, IsMeanAndSpreadOfEachLength) {
-  const auto rows = summarize({run(8, 1, 0.25), run(8, 2, 0.5), run(8, 3, 0.75), run(16, 1, 0.5)});
-  ASSERT_EQ(rows.size(), 2U);
+TEST(Summarize, IsMeanAndSpreadOfEachMethodAndLength) {
+  const auto rows =
+      summarize({run(8, 1, 0.25), run(8, 2, 0.5), run(8, 3, 0.75), run(16, 1, 0.5), run(16, 1, 0.75, "lsh")});
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].train_seconds, 2);
+  EXPECT_EQ(rows[1].method, "itq");
+  EXPECT_EQ(rows[2].method, "lsh");
+  EXPECT_EQ(rows[2].mean.front().second, 0.75);
   EXPECT_EQ(rows[0].bits, 8U);
   EXPECT_EQ(rows[0].runs, 3U);
   EXPECT_EQ(rows[0].mean.front(), (std::pair<std::string, double>("mAP", 0.5)));
@@ -35,10 +40,13 @@ TEST(RunExperiment, MeasuresAModelAsItsTrainingDoes) {
   dataset.queries = dataset.train.slice(0, 50);
   Protocol protocol;
   protocol.neighbours.k = 5;
-  const ExperimentOptions options{.train = {.method = "itq"}, .bits = {3, 5}, .seeds = {1, 2}};
+  const ExperimentOptions options{.methods = {{.method = "itq"}, {.method = "pca"}}, .bits = {3, 5}, .seeds = {1, 2}};
   Progress silent;
   const auto runs = run_experiment(protocol, dataset, options, silent);
-  ASSERT_EQ(runs.size(), 4U);
+  ASSERT_EQ(runs.size(), 8U);
+  EXPECT_EQ(runs[2].method, "itq");
+  EXPECT_EQ(runs[4].method, "pca");
+  EXPECT_EQ(runs[4].bits, 3U);
   EXPECT_EQ(runs[2].bits, 5U);
   EXPECT_EQ(runs[2].seed, 1U);
   const Model model = train(dataset.train, {.method = "itq", .bits = 5, .seed = 2});

@@ -250,7 +250,7 @@ TEST_P(EveryMethod, NormalisedItDoesNotSeeTheLengthOfVectors) {
   const Codes b = encode(model, Vectors(10, 300, scaled));
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i][0], b[i][0]) << i;
   const Model again = parse_model(serialize_model(model), "m");
-  EXPECT_TRUE(std::get<Network>(again.function).unit_inputs);
+  EXPECT_TRUE(std::visit([](const auto& function) { return function.unit_inputs; }, again.function));
   options.set["normalise"] = "l2";
   EXPECT_BDNN_ERROR(train_any(x, options), misuse, "normalise is none or unit");
 }

@@ -11,7 +11,7 @@
 #include "methods/pca/pca.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
-#include "model/network_form.h"
+#include "model/form.h"
 
 namespace bdnn {
 namespace {
@@ -74,12 +74,6 @@ Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
   return {dimension, vectors.size(), std::move(values)};
 }
 
-void scale_inputs(HashFunction& function) {
-  auto* network = std::get_if<Network>(&function);
-  if (network == nullptr) misuse("normalise=unit is possible for networks only, not for what this method leaves");
-  network->unit_inputs = true;
-}
-
 }  // namespace
 
 std::vector<MethodInfo> methods() {
@@ -87,6 +81,8 @@ std::vector<MethodInfo> methods() {
   for (const auto& method : registry()) infos.push_back(method.info);
   return infos;
 }
+
+MethodInfo method_info(const std::string& name) { return method_named(name).info; }
 
 Model train(const Vectors& vectors, const TrainOptions& options) {
   Progress silent;
@@ -123,7 +119,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   resolved.erase("normalise");
   Trained trained = method.train(task, resolved);
   model.function = std::move(trained.function);
-  if (to_unit_length) scale_inputs(model.function);
+  if (to_unit_length) std::visit([](auto& function) { function.unit_inputs = true; }, model.function);
   if (options.decoder) {
     model.decoder = std::move(trained.decoder);
     if (!model.decoder) model.decoder = fitted_decoder(model, vectors, threads);

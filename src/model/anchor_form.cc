@@ -1,6 +1,7 @@
 #include "model/anchor_form.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "linalg/activation.h"
@@ -32,7 +33,7 @@ void Form::validate(const AnchorNetwork& function) {
     misuse("the Gaussian's gamma is {}; it must be positive", function.gamma);
   }
   FormOf<Network>::validate(function.network);
-  if (function.network.unit_inputs) misuse("the network behind anchors cannot scale its inputs to unit length");
+  if (function.network.unit_inputs) misuse("the network behind anchors cannot scale its own inputs to unit length");
   if (FormOf<Network>::dimension(function.network) != function.anchor_count()) {
     misuse("the network behind {} anchors takes {} inputs", function.anchor_count(),
            FormOf<Network>::dimension(function.network));
@@ -43,8 +44,9 @@ std::vector<std::string> Form::describe(const AnchorNetwork& function) {
   const std::string kernel = function.kernel == Kernel::distance
                                  ? "distances"
                                  : fmt::format("Gaussians of distances, gamma {:.6g}", function.gamma);
-  std::vector<std::string> lines = {
-      fmt::format("{} -> {} anchors, {}", function.dimension, function.anchor_count(), kernel)};
+  std::vector<std::string> lines;
+  if (function.unit_inputs) lines.emplace_back(kUnitInputsInWords);
+  lines.push_back(fmt::format("{} -> {} anchors, {}", function.dimension, function.anchor_count(), kernel));
   for (std::string& line : FormOf<Network>::describe(function.network)) lines.push_back(std::move(line));
   return lines;
 }
@@ -54,6 +56,7 @@ void Form::write(const AnchorNetwork& function, TensorFileWriter& writer) {
   writer.fact("kernel", std::string(name_of(function.kernel)));
   writer.fact("gamma", fmt::format("{}", function.gamma));  // the shortest digits that read back as the same number
   FormOf<Network>::write(function.network, writer);
+  write_unit_inputs(function.unit_inputs, writer);
 }
 
 AnchorNetwork Form::read(const TensorFileReader& reader) {
@@ -69,6 +72,7 @@ AnchorNetwork Form::read(const TensorFileReader& reader) {
   function.gamma = reader.real("gamma");
   if (function.gamma <= 0) reader.broken("has a gamma that is not positive");
   function.network = FormOf<Network>::read(reader);
+  function.unit_inputs = std::exchange(function.network.unit_inputs, false);  // the vectors are scaled, not the kernel
   if (FormOf<Network>::dimension(function.network) != function.anchor_count()) {
     reader.broken("has a network that does not fit its anchors");
   }
@@ -76,7 +80,11 @@ AnchorNetwork Form::read(const TensorFileReader& reader) {
 }
 
 Form::Encoder::Encoder(const AnchorNetwork& function)
-    : kernel_(function.kernel), gamma_(function.gamma), bits_(bits(function)), network_(function.network) {
+    : kernel_(function.kernel),
+      unit_inputs_(function.unit_inputs),
+      gamma_(function.gamma),
+      bits_(bits(function)),
+      network_(function.network) {
   validate(function);
   const std::size_t dimension = function.dimension;
   const std::size_t count = function.anchor_count();
@@ -98,6 +106,7 @@ Form::Encoder::Encoder(const AnchorNetwork& function)
 const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
   const std::size_t dimension = centre_.size();
   const std::size_t anchors = squared_norms_.size();
+  if (unit_inputs_) x = scaled_to_unit_length(x, dimension, count, scratch);
   scratch.centred.resize(dimension * count);
   scratch.norms.resize(count);
   scratch.kernel.resize(anchors * count);

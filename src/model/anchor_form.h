@@ -30,6 +30,7 @@ struct FormOf<AnchorNetwork> {
 
    private:
     AnchorNetwork::Kernel kernel_;
+    bool unit_inputs_;
     float gamma_;
     std::vector<float> centre_;         // the mean of the anchors
     PackedMatrix<float> anchors_;       // a'

@@ -1,5 +1,5 @@
 // What a form of hash function is. To add one:
-//   1. its parameters: a struct in bdnn/model.h, named in HashFunction;
+//   1. its parameters: a struct in bdnn/model.h, named in HashFunction, with a member unit_inputs;
 //   2. its header and source here: a specialisation of FormOf with the members below;
 //   3. that header's name in model/hash_function.h.
 // Everything else goes through std::visit in model/hash_function.cc, and the compiler names what is missing.
@@ -44,7 +44,18 @@ struct EncoderScratch {
   std::vector<float> centred;
   std::vector<float> kernel;
   std::vector<float> norms;
+  std::vector<float> unit;
 };
+
+// `count` vectors of `dimension` floats, each divided by its length; zero stays zero.
+void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit);
+// The same into `scratch`.
+const float* scaled_to_unit_length(const float* x, std::size_t dimension, std::size_t count, EncoderScratch& scratch);
+
+// How a form says in its file that its vectors are scaled first, and reads it back.
+void write_unit_inputs(bool unit_inputs, TensorFileWriter& writer);
+bool read_unit_inputs(const TensorFileReader& reader);
+constexpr const char* kUnitInputsInWords = "inputs scaled to unit length";
 
 // The first of `count` vectors of `size` floats each that is not finite, or `count`.
 std::size_t first_not_finite(const float* values, std::size_t size, std::size_t count);

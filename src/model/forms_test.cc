@@ -43,18 +43,22 @@ std::vector<HashFunction> examples() {
       function.dimension = 7;
       function.anchors = random_floats(7 * anchors, random);
       function.network = Network{{random_layer(anchors, 13, Activation::identity, random)}};
+      function.unit_inputs = anchors == 1;
       all.emplace_back(std::move(function));
     }
   }
   return all;
 }
 
+std::vector<double> of_unit_length(std::vector<double> x) {
+  double squares = 0;
+  for (const double value : x) squares += value * value;
+  for (double& value : x) value /= std::sqrt(squares);
+  return x;
+}
+
 std::vector<double> apply(const Network& network, std::vector<double> x) {
-  if (network.unit_inputs) {
-    double squares = 0;
-    for (const double value : x) squares += value * value;
-    for (double& value : x) value /= std::sqrt(squares);
-  }
+  if (network.unit_inputs) x = of_unit_length(std::move(x));
   const std::vector<double> inputs = x;
   for (const Layer& layer : network.layers) {
     std::vector<double> h(layer.outputs);
@@ -77,7 +81,8 @@ std::vector<double> apply(const Network& network, std::vector<double> x) {
   return x;
 }
 
-std::vector<double> apply(const AnchorNetwork& function, const std::vector<double>& x) {
+std::vector<double> apply(const AnchorNetwork& function, std::vector<double> x) {
+  if (function.unit_inputs) x = of_unit_length(std::move(x));
   std::vector<double> inputs(function.anchor_count());
   for (std::size_t j = 0; j < inputs.size(); ++j) {
     double squared = 0;

@@ -37,6 +37,33 @@ std::size_t first_not_finite(const float* values, std::size_t size, std::size_t 
   return bad == end ? count : static_cast<std::size_t>(bad - values) / size;
 }
 
+void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit) {
+  for (std::size_t i = 0; i < count; ++i, x += dimension, unit += dimension) {
+    double squares = 0;
+    for (std::size_t k = 0; k < dimension; ++k) squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+    const double factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
+    for (std::size_t k = 0; k < dimension; ++k) unit[k] = static_cast<float>(static_cast<double>(x[k]) * factor);
+  }
+}
+
+const float* scaled_to_unit_length(const float* x, std::size_t dimension, std::size_t count, EncoderScratch& scratch) {
+  scratch.unit.resize(dimension * count);
+  scale_to_unit_length(x, dimension, count, scratch.unit.data());
+  return scratch.unit.data();
+}
+
+void write_unit_inputs(bool unit_inputs, TensorFileWriter& writer) {
+  if (!unit_inputs) return;
+  writer.needs_version(2);
+  writer.fact("inputs", "unit");
+}
+
+bool read_unit_inputs(const TensorFileReader& reader) {
+  const auto inputs = reader.find_fact("inputs");
+  if (inputs && *inputs != "unit") reader.broken("scales its inputs in a way that this program does not know");
+  return inputs.has_value();
+}
+
 std::size_t Model::dimension() const {
   return std::visit([](const auto& f) { return form_of(f).dimension(f); }, function);
 }

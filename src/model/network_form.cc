@@ -1,7 +1,5 @@
 #include "model/network_form.h"
 
-#include <cmath>
-
 #include "base/error.h"
 #include "linalg/activation.h"
 
@@ -14,7 +12,6 @@ constexpr std::size_t kMaxLayers = 64;
 constexpr Activation kActivations[] = {Activation::identity, Activation::sigmoid, Activation::tanh, Activation::cosine};
 
 constexpr const char* kLinear = "linear.weight";
-constexpr const char* kUnitInputs = "unit";
 
 std::string layer_name(std::size_t layer) { return fmt::format("layers.{}", layer); }
 
@@ -28,15 +25,6 @@ void apply(Activation activation, const std::vector<float>& bias, std::size_t co
 }
 
 }  // namespace
-
-void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit) {
-  for (std::size_t i = 0; i < count; ++i, x += dimension, unit += dimension) {
-    double squares = 0;
-    for (std::size_t k = 0; k < dimension; ++k) squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
-    const double factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
-    for (std::size_t k = 0; k < dimension; ++k) unit[k] = static_cast<float>(static_cast<double>(x[k]) * factor);
-  }
-}
 
 std::string_view name_of(Activation activation) {
   switch (activation) {
@@ -77,7 +65,7 @@ void Form::validate(const Network& network) {
 
 std::vector<std::string> Form::describe(const Network& network) {
   std::vector<std::string> lines;
-  if (network.unit_inputs) lines.emplace_back("inputs scaled to unit length");
+  if (network.unit_inputs) lines.emplace_back(kUnitInputsInWords);
   for (const Layer& layer : network.layers) {
     lines.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs, name_of(layer.activation)));
   }
@@ -110,9 +98,10 @@ void Form::write(const Network& network, TensorFileWriter& writer) {
     activations.emplace_back(name_of(network.layers[i].activation));
   }
   writer.list("activations", activations);
-  if (network.unit_inputs || !network.linear.empty()) writer.needs_version(2);
-  if (network.unit_inputs) writer.fact("inputs", kUnitInputs);
-  if (!network.linear.empty()) writer.tensor(kLinear, network.linear, {bits(network), dimension(network)});
+  write_unit_inputs(network.unit_inputs, writer);
+  if (network.linear.empty()) return;
+  writer.needs_version(2);
+  writer.tensor(kLinear, network.linear, {bits(network), dimension(network)});
 }
 
 Network Form::read(const TensorFileReader& reader) {
@@ -134,10 +123,7 @@ Network Form::read(const TensorFileReader& reader) {
     }
     network.layers.push_back(std::move(layer));
   }
-  if (const auto inputs = reader.find_fact("inputs")) {
-    if (*inputs != kUnitInputs) reader.broken("scales its inputs in a way that this program does not know");
-    network.unit_inputs = true;
-  }
+  network.unit_inputs = read_unit_inputs(reader);
   if (reader.has_tensor(kLinear)) {
     std::vector<std::size_t> shape;
     network.linear = reader.floats(kLinear, 2, shape);
@@ -162,12 +148,7 @@ Form::Encoder::Encoder(const Network& network) : unit_inputs_(network.unit_input
 }
 
 const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
-  if (unit_inputs_) {
-    const std::size_t dimension = layers_.front().weight.depth();
-    scratch.centred.resize(dimension * count);
-    scale_to_unit_length(x, dimension, count, scratch.centred.data());
-    x = scratch.centred.data();
-  }
+  if (unit_inputs_) x = scaled_to_unit_length(x, layers_.front().weight.depth(), count, scratch);
   const float* const inputs = x;
   std::size_t which = 0;
   for (const PackedLayer& layer : layers_) {

@@ -40,9 +40,6 @@ struct FormOf<Network> {
   };
 };
 
-// `count` vectors of `dimension` floats, each divided by its length; zero stays zero.
-void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t count, float* unit);
-
 // One layer of a file, as tensors NAME.weight and NAME.bias.
 void write_layer(TensorFileWriter& writer, const std::string& name, const Layer& layer);
 Layer read_layer(const TensorFileReader& reader, const std::string& name);

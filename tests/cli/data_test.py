@@ -116,7 +116,12 @@ class TheWayOfTheData(CommandLine):
         listed = self.ok("methods")
         for method in ("lsh", "pca", "pca-rr", "itq"):
             self.assertIn(method, listed)
-        self.assertIn("--set rotations=50", listed)
+        self.assertLess(listed.index("Unsupervised"), listed.index("itq"))
+        self.assertLess(listed.index("Supervised"), listed.index("sh-bdnn"))
+        self.assertLess(len(listed.splitlines()), 40)
+        self.assertIn("--set rotations=50", self.ok("methods", "itq"))
+        self.assertEqual([m["name"] for m in json.loads(self.ok("methods", "itq", "lsh", "--json"))["methods"]], ["itq", "lsh"])
+        self.fails(2, "there is no method 'itqq'", "methods", "itqq")
 
     def test_encoding_needs_no_more_memory_for_a_longer_file(self):
         if SANITIZED:
