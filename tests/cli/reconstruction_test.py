@@ -10,6 +10,8 @@ from program import CommandLine, read, write
 
 
 class Reconstruction(CommandLine):
+    model = None  # trained by the first test, for all of them
+
     def setUp(self):
         super().setUp()
         rng = np.random.default_rng(1)
@@ -18,8 +20,11 @@ class Reconstruction(CommandLine):
         self.x, self.q = x[:2000], x[2000:]
         np.save(self.path("x.npy"), self.x)
         np.save(self.path("q.npy"), self.q)
-        self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "16", "--data", self.path("x.npy"),
-                "--model", self.path("m.bdnn"))
+        if Reconstruction.model is None:
+            self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "16", "--data", self.path("x.npy"),
+                    "--model", self.path("m.bdnn"))
+            Reconstruction.model = read(self.path("m.bdnn"))
+        write(self.path("m.bdnn"), Reconstruction.model)
 
     def encode(self, name, *more):
         self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path(name), *more)
