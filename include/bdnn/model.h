@@ -29,10 +29,12 @@ struct Layer {
 // random Fourier features of SKLSH. The last layer must not be a sigmoid, which is never negative.
 struct Network {
   std::vector<Layer> layers;
-  // A linear path beside the layers: linear * inputs is added to what the last layer gives before its activation. An
-  // outputs x inputs matrix of the whole network, row-major; empty: no such path.
+  // A linear path beside the layers: linear * inputs is added to what a layer gives before its activation, the last
+  // layer unless others follow the path. A matrix of that layer's outputs x the network's inputs, row-major; empty: no
+  // such path.
   std::vector<float> linear = {};
-  bool unit_inputs = false;  // inputs are scaled to unit length first; a zero vector stays zero
+  bool unit_inputs = false;             // inputs are scaled to unit length first; a zero vector stays zero
+  std::size_t layers_after_linear = 0;  // how many layers follow the one that the path is added to
 };
 
 // A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical

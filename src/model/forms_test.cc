@@ -34,6 +34,11 @@ std::vector<HashFunction> examples() {
     all.emplace_back(Network{{random_layer(7, 9, Activation::sigmoid, random), random_layer(9, 13, last, random)},
                              random_floats(7 * 13, random),
                              true});
+    all.emplace_back(Network{{random_layer(7, 9, Activation::tanh, random),
+                              random_layer(9, 5, Activation::sigmoid, random), random_layer(5, 13, last, random)},
+                             random_floats(7 * 5, random),
+                             false,
+                             1});
   }
   for (const auto kernel : {AnchorNetwork::Kernel::distance, AnchorNetwork::Kernel::gaussian}) {
     for (const std::size_t anchors : {1, 21}) {
@@ -64,7 +69,8 @@ std::vector<double> apply(const Network& network, std::vector<double> x) {
     std::vector<double> h(layer.outputs);
     for (std::size_t i = 0; i < layer.outputs; ++i) {
       double z = layer.bias[i];
-      for (std::size_t k = 0; k < inputs.size() && &layer == &network.layers.back() && !network.linear.empty(); ++k) {
+      const bool at_path = &layer == &network.layers[network.layers.size() - 1 - network.layers_after_linear];
+      for (std::size_t k = 0; k < inputs.size() && at_path && !network.linear.empty(); ++k) {
         z += static_cast<double>(network.linear[i * inputs.size() + k]) * inputs[k];
       }
       for (std::size_t k = 0; k < layer.inputs; ++k)

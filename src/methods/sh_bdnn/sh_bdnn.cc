@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/format.h"
+#include "learn/class_head.h"
 #include "methods/binary_network/binary_network.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
 
@@ -19,6 +20,7 @@ struct ShBdnnOptions : BinaryNetworkOptions {
   double classes = 1;                 // weight of the classes' term
   std::optional<double> temperature;  // of it; where there is no value, bits / 8
   int rotations = 10;                 // tried before each B step, where classes have no codes
+  bool class_head = true;             // layers that give the very code of a class are tried at the end
 
   ShBdnnOptions() {
     path = PathStart::fitted;
@@ -50,6 +52,7 @@ ShBdnnOptions paper_profile() {
   options.path = PathStart::none;
   options.rotations = 0;
   options.class_codes = false;
+  options.class_head = false;
   options.classes = 0;
   options.lambda1 = kPaperLambdas.weights;
   options.lambda2 = kPaperLambdas.binary;
@@ -82,6 +85,48 @@ std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels
   return rows;
 }
 
+// Networks that end in the codes of classes (learn/class_head.h): behind what was trained, and behind ridge
+// regressions.
+std::vector<Alternative> class_heads(const TrainingTask& task, const Network& trained, const BinaryNetworkData& data,
+                                     const PairwiseLabels& step) {
+  const TargetCodes& codes = step.codes_of_classes();
+  std::vector<Alternative> all = {
+      {"its class head", with_class_head(class_scores(trained, codes), codes, task.x, data.set.rows())}};
+  // The labelled rows of the training set, and all of them, with their classes.
+  struct Labelled {
+    std::vector<std::uint32_t> rows;
+    std::vector<std::int32_t> classes;
+  };
+  const auto training = std::make_shared<Labelled>();
+  const auto everything = std::make_shared<Labelled>();
+  std::map<std::int64_t, std::int32_t> class_of_label;
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    if (data.labels[i] == -1) continue;
+    training->rows.push_back(data.set.rows()[i]);
+    training->classes.push_back(step.class_of()[i]);
+    class_of_label[data.labels[i]] = step.class_of()[i];
+  }
+  for (std::size_t row = 0; row < task.labels.size(); ++row) {
+    if (task.labels[row] == -1) continue;
+    everything->rows.push_back(static_cast<std::uint32_t>(row));
+    everything->classes.push_back(class_of_label.at(task.labels[row]));
+  }
+  const auto fit = [&task, &codes, scaling = data.set.scaling()](const Labelled& on,
+                                                                 const std::vector<double>& decays) {
+    std::vector<Network> networks =
+        ridge_class_scores(TrainingSet(task.x, on.rows, scaling), on.classes, codes.size(), decays, task.threads);
+    for (Network& network : networks) network = with_class_head(std::move(network), codes, task.x, on.rows);
+    return networks;
+  };
+  const std::vector<double> decays = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
+  std::vector<Network> ridges = fit(*training, decays);
+  for (std::size_t i = 0; i < decays.size(); ++i) {
+    all.push_back({"a ridge classifier's class head", std::move(ridges[i]),
+                   [fit, everything, decay = decays[i]] { return fit(*everything, {decay}).front(); }});
+  }
+  return all;
+}
+
 Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
   if (options.per_class > 0) {
     const auto rows = choose_per_class(task.labels, options.per_class, task.seed);
@@ -102,7 +147,14 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
     step->turn_outputs(options.rotations, data.queries, data.selection, task.seed, task.threads);
     return step;
   };
-  TrainedBinaryNetwork trained = train_binary_network(task, options, options.lambdas(kDefaultLambdas), make_step);
+  MakeAlternatives heads;
+  if (options.class_codes && options.class_head) {
+    heads = [&](const Network& trained, const BinaryNetworkData& data, const CodeStep& step) {
+      return class_heads(task, trained, data, static_cast<const PairwiseLabels&>(step));
+    };
+  }
+  TrainedBinaryNetwork trained =
+      train_binary_network(task, options, options.lambdas(kDefaultLambdas), make_step, heads);
   return {std::move(trained.network), {}, std::move(trained.outcome)};
 }
 
@@ -122,6 +174,8 @@ Method sh_bdnn_method() {
       [](auto& o) -> auto& { return o.classes; }, 0, 1e12));
   options.push_back(optional_real_option_at<ShBdnnOptions>(
       "temperature", "of that term; auto: bits / 8", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
+  options.push_back(flag_option("class_head", "try layers that give samples the very code of a class, at the end",
+                                &ShBdnnOptions::class_head));
   options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
                                    &ShBdnnOptions::rotations, 0, 10000));
   return make_method<ShBdnnOptions>(
