@@ -69,6 +69,21 @@ TEST(Sklsh, IsTheFormula) {
   for (const float threshold : layers[1].bias) EXPECT_LE(std::abs(threshold), 1.0F);
 }
 
+TEST(Sklsh, WavesAreCutAtHeightsFromTheLowestToTheHighest) {
+  const Vectors x = gaussian(6, 300, 5);
+  const Model model = train(x, {.method = "sklsh", .bits = 1000, .decoder = false});
+  const auto& heights = network_of(model).layers.back().bias;
+  const Eigen::Map<const VectorXf> t(heights.data(), 1000);
+  EXPECT_LT(t.minCoeff(), -0.98F);
+  EXPECT_GT(t.maxCoeff(), 0.98F);
+  EXPECT_NEAR(t.mean(), 0, 0.08);
+  EXPECT_NEAR(t.squaredNorm() / 1000, 1.0 / 3, 0.05);
+  // So bits are 1 as often as 0, all taken together.
+  Threads threads(1);
+  const MatrixXf h = outputs_of(network_of(model), x, threads);
+  EXPECT_NEAR(static_cast<double>((h.array() >= 0).count()) / static_cast<double>(h.size()), 0.5, 0.05);
+}
+
 TEST(Sklsh, TheBandwidthIsTheMeanDistanceToTheNeighbour) {
   const Vectors x = gaussian(3, 200);
   double sum = 0;
