@@ -43,11 +43,11 @@ double mean_squared_distance(const Vectors& x, const VectorXd& mean, const std::
 }
 
 AnchorNetwork sample_anchors(const Vectors& x, std::size_t count, double width, std::uint64_t seed, Threads& threads) {
+  const VectorXd mean = mean_of(x, threads);  // also finds numbers that are not finite
   if (count > x.size()) {
     misuse("{} anchors were asked for, and they are samples, of which there are {}; ask for at most {} anchors", count,
            x.size(), x.size());
   }
-  const VectorXd mean = mean_of(x, threads);  // also finds numbers that are not finite
   AnchorNetwork function;
   function.dimension = x.dimension();
   function.anchors.resize(count * x.dimension());

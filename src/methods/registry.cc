@@ -5,11 +5,15 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
+#include "methods/klsh/klsh.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/sh/sh.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
+#include "methods/sklsh/sklsh.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
 
@@ -18,7 +22,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(),     pca_method(),   pca_rr_method(), itq_method(),     sh_method(),
+      isohash_method(), sklsh_method(), klsh_method(),   uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
