@@ -10,6 +10,7 @@
 #include "methods/method.h"
 #include "methods/pca/pca.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
+#include "methods/sph/sph.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), pca_method(), pca_rr_method(), itq_method(), sph_method(), uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
