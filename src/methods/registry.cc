@@ -14,6 +14,7 @@
 #include "methods/sh/sh.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/sklsh/sklsh.h"
+#include "methods/sph/sph.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
 
@@ -22,8 +23,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),     pca_method(),   pca_rr_method(), itq_method(),     sh_method(),
-      isohash_method(), sklsh_method(), klsh_method(),   uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), sklsh_method(), klsh_method(), pca_method(),     pca_rr_method(),  isohash_method(),
+      sh_method(),  sph_method(),   itq_method(),  uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
