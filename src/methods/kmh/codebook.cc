@@ -45,12 +45,13 @@ double codeword_error(const Codebook& book, const CellSums& cells, double lambda
   const Eigen::Index size = book.codewords.rows();
   const Eigen::Map<const VectorXd> at(c, size);
   Eigen::Map<VectorXd> slope(gradient, size);
+  slope.setZero();
+  if (cells.counts[j] == 0) return 0;
   const double n = cells.counts.sum();
   const double share = cells.counts[j] / n;
   // Of the pairs (i, j) and (j, i), which E_aff has both.
   double affinity = 0;
   double along = 0;  // of the gradient, what is in the direction of c
-  slope.setZero();
   for (Eigen::Index i = 0; i < book.codewords.cols(); ++i) {
     if (i == j || cells.counts[i] == 0) continue;
     const double weight = 2 * share * cells.counts[i] / n;
@@ -62,8 +63,9 @@ double codeword_error(const Codebook& book, const CellSums& cells, double lambda
     along += pull;
     slope -= pull * book.codewords.col(i);
   }
-  slope = lambda * (slope + along * at) + 2 * (share * at - cells.sums.col(j) / n);
-  return share * at.squaredNorm() - 2 * cells.sums.col(j).dot(at) / n + lambda * affinity;
+  const VectorXd from_mean = at - cells.sums.col(j) / cells.counts[j];
+  slope = lambda * (slope + along * at) + 2 * share * from_mean;
+  return share * from_mean.squaredNorm() + lambda * affinity;
 }
 
 void update_codewords(Codebook& book, const CellSums& cells, double lambda) {

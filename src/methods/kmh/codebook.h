@@ -30,7 +30,8 @@ struct CellSums {
 double quantization_error(const Codebook& book, const CellSums& cells);
 double affinity_error(const Codebook& book, const CellSums& cells);
 
-// The terms of E in codeword j if it stood at c, d numbers, and their gradient; other codewords stay.
+// The terms of E in codeword j if it stood at c, d numbers, and their gradient; other codewords stay. Its error of
+// quantization is that about the mean of its samples, so the value is never negative.
 double codeword_error(const Codebook& book, const CellSums& cells, double lambda, Eigen::Index j, const double* c,
                       double* gradient);
 
