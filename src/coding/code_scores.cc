@@ -27,7 +27,14 @@ CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dim
   switch (by) {
     case RankBy::hamming: misuse("Hamming distance is searched by search(), not by scores");
     case RankBy::spherical: misuse("spherical distance is searched by SphericalScan, not by scores");
-    case RankBy::asymmetric: encoder_.emplace(model.function); break;
+    case RankBy::asymmetric:
+      if (!model.has_outputs()) {
+        misuse(
+            "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank by "
+            "hamming or reconstruction");
+      }
+      encoder_.emplace(model.function);
+      break;
     case RankBy::reconstruction:
       view_.emplace(model);
       if (view_->grouped()) break;

@@ -102,6 +102,10 @@ MatrixXd closest_rotation(MatrixXd c) {
   return small_product(u, vt);
 }
 
+MatrixXd orthonormal_basis(const MatrixXd& a) {
+  return Eigen::HouseholderQR<MatrixXd>(a).householderQ() * MatrixXd::Identity(a.rows(), a.cols());
+}
+
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
   const SingleThreadedBlas single;
   const int n = static_cast<int>(a.rows());

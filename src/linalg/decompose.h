@@ -23,6 +23,9 @@ Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k);
 // The orthogonal matrix Q that maximises trace(Q^T C), which is the closest one to C: U V^T where C = U S V^T.
 MatrixXd closest_rotation(MatrixXd c);
 
+// Orthonormal columns, as many as A has, whose span holds A's columns; A has no more columns than rows.
+MatrixXd orthonormal_basis(const MatrixXd& a);
+
 // X of A X = B, A being symmetric and positive definite; only its lower triangle is read. Nothing where A is not, as
 // far as rounding lets it be seen.
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);

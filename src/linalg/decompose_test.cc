@@ -33,6 +33,18 @@ TEST(TopEigenpairs, AgreeWithEigen) {
   }
 }
 
+TEST(OrthonormalBasis, SpansTheColumns) {
+  MatrixXd a = random_matrix(9, 4, 5);
+  a.col(2) = a.col(0) - a.col(1);  // and stays orthonormal where they depend on each other
+  for (const MatrixXd& columns : {a, random_matrix(6, 6, 6), random_matrix(5, 1, 7), MatrixXd(MatrixXd::Zero(3, 2))}) {
+    const MatrixXd basis = orthonormal_basis(columns);
+    ASSERT_EQ(basis.rows(), columns.rows());
+    ASSERT_EQ(basis.cols(), columns.cols());
+    EXPECT_TRUE((basis.transpose() * basis).isIdentity(1e-12));
+    EXPECT_LT((basis * (basis.transpose() * columns) - columns).norm(), 1e-12);
+  }
+}
+
 TEST(ClosestRotation, IsARotationThatNoOtherBeats) {
   const MatrixXd c = random_matrix(6, 6, 2);
   const MatrixXd best = closest_rotation(c);

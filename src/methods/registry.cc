@@ -8,6 +8,7 @@
 #include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
 #include "methods/klsh/klsh.h"
+#include "methods/kmh/kmh.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
@@ -23,8 +24,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), sklsh_method(), klsh_method(), pca_method(),     pca_rr_method(),  isohash_method(),
-      sh_method(),  sph_method(),   itq_method(),  uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), sklsh_method(), klsh_method(), pca_method(), pca_rr_method(),  isohash_method(),
+      sh_method(),  sph_method(),   itq_method(),  kmh_method(), uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
