@@ -5,6 +5,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/ba/ba.h"
 #include "methods/itq/itq.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
@@ -18,7 +19,7 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), pca_method(), pca_rr_method(), itq_method(), ba_method(), uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
