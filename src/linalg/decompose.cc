@@ -19,6 +19,8 @@ void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int*
              const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
 void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda, double* b, const int* ldb,
             int* info);
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info);
 }
 
 namespace bdnn {
@@ -114,6 +116,17 @@ std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
   dposv_("L", &n, &columns, a.data(), &n, b.data(), &n, &info);
   if (info != 0) return std::nullopt;
   return b;
+}
+
+std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(a.rows());
+  int info = 0;
+  dpotrf_("L", &n, a.data(), &n, &info);
+  if (info == 0) dtrtri_("L", "N", &n, a.data(), &n, &info);
+  if (info != 0) return std::nullopt;
+  for (Eigen::Index j = 1; j < a.cols(); ++j) a.col(j).head(j).setZero();
+  return a;
 }
 
 MatrixXd random_rotation(std::size_t size, Random& random) {

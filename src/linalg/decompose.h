@@ -30,6 +30,10 @@ MatrixXd orthonormal_basis(const MatrixXd& a);
 // far as rounding lets it be seen.
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);
 
+// M, lower triangular, with M A M^T = I: the inverse of A's Cholesky factor, and M^T M that of A, which is symmetric
+// and positive definite; only its lower triangle is read. Nothing where A is not, as far as rounding lets it be seen.
+std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a);
+
 // The orthogonal factor of a Gaussian matrix: uniform over all rotations (and reflections).
 class Random;
 MatrixXd random_rotation(std::size_t size, Random& random);

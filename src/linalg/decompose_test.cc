@@ -4,6 +4,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <limits>
 
 #include "base/random.h"
 
@@ -57,6 +58,19 @@ TEST(ClosestRotation, IsARotationThatNoOtherBeats) {
   // A rotation, stretched, is closest to itself.
   const MatrixXd rotation = random_rotation(6, random);
   EXPECT_TRUE(closest_rotation(3.0 * rotation).isApprox(rotation, 1e-12));
+}
+
+TEST(InverseCholeskyFactor, WhitensAndIsLowerTriangular) {
+  const MatrixXd c = random_matrix(9, 6, 5);
+  MatrixXd a = c.transpose() * c;
+  MatrixXd lower = a;
+  lower.triangularView<Eigen::StrictlyUpper>().setConstant(std::numeric_limits<double>::quiet_NaN());
+  const auto m = inverse_cholesky_factor(lower);
+  ASSERT_TRUE(m);
+  EXPECT_TRUE((*m * a * m->transpose()).isIdentity(1e-10));
+  EXPECT_EQ(m->triangularView<Eigen::StrictlyUpper>().toDenseMatrix().norm(), 0);
+  a(2, 2) = -1;
+  EXPECT_FALSE(inverse_cholesky_factor(a));
 }
 
 TEST(RandomRotation, IsOrthogonalAndFollowsTheSeed) {

@@ -5,6 +5,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/ba/ba.h"
 #include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
 #include "methods/klsh/klsh.h"
@@ -24,8 +25,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), sklsh_method(), klsh_method(), pca_method(), pca_rr_method(),  isohash_method(),
-      sh_method(),  sph_method(),   itq_method(),  kmh_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), sklsh_method(), klsh_method(), pca_method(), pca_rr_method(),  isohash_method(), sh_method(),
+      sph_method(), itq_method(),   kmh_method(),  ba_method(),  uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
