@@ -6,9 +6,12 @@
 #include "bdnn/version.h"
 #include "learn/decoder.h"
 #include "methods/itq/itq.h"
+#include "methods/itq_cca/itq_cca.h"
+#include "methods/lda_hash/lda_hash.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/sdh/sdh.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
@@ -18,7 +21,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(),     pca_method(),     pca_rr_method(),   itq_method(), uh_bdnn_method(),
+      sh_bdnn_method(), itq_cca_method(), lda_hash_method(), sdh_method(),
   };
   return all;
 }
