@@ -35,11 +35,11 @@ Blobs blobs(const std::vector<std::size_t>& sizes, std::size_t dimension, double
   return {{dimension, count, std::move(values)}, std::move(labels)};
 }
 
-TrainOptions brief_options(const std::string& method, std::size_t bits) {
+TrainOptions brief_options(const std::string& method, std::size_t bits, std::size_t samples) {
   TrainOptions options{.method = method, .bits = bits, .decoder = false};
   for (const auto& option : method_info(method).options) {
     if (option.name == "first_steps" || option.name == "steps") options.set[option.name] = "200";
-    if (option.name == "anchors") options.set[option.name] = "100";
+    if (option.name == "anchors") options.set[option.name] = std::to_string(std::min<std::size_t>(100, samples));
   }
   return options;
 }
@@ -71,7 +71,7 @@ class SupervisedMethod : public ::testing::TestWithParam<std::string> {
                             double ratio, double unlabelled = 0) {
     const Blobs train_on = blobs(sizes, dimension, 3, 2);
     const Blobs fresh = blobs(std::vector<std::size_t>(sizes.size(), 3), dimension, 3, 3);
-    TrainOptions options = brief_options(GetParam(), bits);
+    TrainOptions options = brief_options(GetParam(), bits, train_on.x.size());
     options.labels = train_on.labels;
     Random random(4);
     for (auto& label : options.labels) {
@@ -101,14 +101,14 @@ TEST_P(SupervisedMethod, MoreDimensionsThanSamples) { expect_classes_apart({12, 
 
 TEST_P(SupervisedMethod, AClassOfOneSample) {
   const Blobs data = blobs({60, 60, 1}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8);
+  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   EXPECT_EQ(train(data.x, options).bits(), 8U);
 }
 
 TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
   const Blobs data = blobs({40, 40}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8);
+  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
   options.labels.assign(80, 4);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam());
   options.labels[7] = -1;
@@ -121,7 +121,7 @@ TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
 
 TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {
   const Blobs data = blobs({50, 50, 50}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8);
+  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   const Model model = train(data.x, options);
   for (auto& label : options.labels) label = label * 1000000007 + 3;
@@ -129,7 +129,7 @@ TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {
 }
 
 TEST_P(SupervisedMethod, ConstantDataIsRefused) {
-  TrainOptions options = brief_options(GetParam(), 4);
+  TrainOptions options = brief_options(GetParam(), 4, 50);
   for (int i = 0; i < 50; ++i) options.labels.push_back(i % 2);
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), options), misuse, "are the same");
 }
