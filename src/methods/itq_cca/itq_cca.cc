@@ -59,7 +59,9 @@ Method itq_cca_method() {
                        [](auto& o) -> auto& { return o.regularisation; }, 0, 1e6),
                    integer_option("rotations", "alternations of codes and rotation", &ItqCcaOptions::rotations, 0,
                                   100000)},
-       .profiles = {{"paper", "centred as by its authors", {.centre = CcaCentre::data}}},
+       .profiles = {{"paper",
+                     "its authors' centre and regularisation",
+                     {.centre = CcaCentre::data, .regularisation = 1e-4}}},
        .supervised = true,
        .train = train_itq_cca});
 }
