@@ -46,6 +46,54 @@ TEST(OrthonormalBasis, SpansTheColumns) {
   }
 }
 
+TEST(TopEigenpairs, OfTwoMatrices) {
+  for (const Eigen::Index n : {1, 2, 7, 40}) {
+    const MatrixXd half_a = random_matrix(n, n, 1);
+    const MatrixXd half_b = random_matrix(n, n, 5);
+    const MatrixXd a = half_a + half_a.transpose();  // of any signs
+    const MatrixXd b = half_b * half_b.transpose() + MatrixXd::Identity(n, n);
+    const Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd> oracle(a, b);
+    for (Eigen::Index k = 1; k <= n; k += 3) {
+      const auto pairs = top_eigenpairs(a.triangularView<Eigen::Lower>(), b.triangularView<Eigen::Lower>(),
+                                        static_cast<std::size_t>(k));
+      ASSERT_TRUE(pairs);
+      EXPECT_TRUE(pairs->values.isApprox(oracle.eigenvalues().reverse().head(k), 1e-9));
+      EXPECT_TRUE((a * pairs->vectors).isApprox(b * pairs->vectors * pairs->values.asDiagonal(), 1e-9));
+      EXPECT_TRUE((pairs->vectors.transpose() * b * pairs->vectors).isIdentity(1e-9));
+    }
+  }
+  MatrixXd singular = MatrixXd::Identity(3, 3);
+  singular(1, 1) = 0;
+  EXPECT_FALSE(top_eigenpairs(MatrixXd::Identity(3, 3), singular, 2));
+}
+
+TEST(CholeskyFactor, SolvesManyAndRefusesWhatIsNotPositiveDefinite) {
+  const MatrixXd half = random_matrix(9, 9, 6);
+  const MatrixXd a = half * half.transpose() + MatrixXd::Identity(9, 9);
+  const auto factor = CholeskyFactor::of(a.triangularView<Eigen::Lower>());
+  ASSERT_TRUE(factor);
+  for (const Eigen::Index columns : {1, 4}) {
+    const MatrixXd b = random_matrix(9, columns, 7);
+    EXPECT_TRUE((a * factor->solve(b)).isApprox(b, 1e-10));
+  }
+  EXPECT_FALSE(CholeskyFactor::of(-MatrixXd::Identity(2, 2)));
+}
+
+TEST(ClosestRotation, OfMoreRowsThanColumnsHasOrthonormalColumns) {
+  const MatrixXd c = random_matrix(7, 3, 8);
+  const MatrixXd best = closest_rotation(c);
+  EXPECT_TRUE((best.transpose() * best).isIdentity(1e-12));
+  Random random(9);
+  for (int i = 0; i < 200; ++i) {
+    const MatrixXd other = random_rotation(7, random).leftCols(3);
+    EXPECT_LE((other.transpose() * c).trace(), (best.transpose() * c).trace());
+  }
+  // It is what zeros to the right of C would give, too.
+  MatrixXd padded = MatrixXd::Zero(7, 7);
+  padded.leftCols(3) = c;
+  EXPECT_TRUE(closest_rotation(padded).leftCols(3).isApprox(best, 1e-10));
+}
+
 TEST(ClosestRotation, IsARotationThatNoOtherBeats) {
   const MatrixXd c = random_matrix(6, 6, 2);
   const MatrixXd best = closest_rotation(c);
