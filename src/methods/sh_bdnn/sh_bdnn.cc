@@ -1,11 +1,8 @@
 #include "methods/sh_bdnn/sh_bdnn.h"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-
 #include "base/error.h"
 #include "data/format.h"
+#include "learn/class_samples.h"
 #include "methods/binary_network/binary_network.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
 
@@ -63,24 +60,6 @@ ShBdnnOptions paper_profile() {
 
 // The term grows with the number of samples; with this it is the mean over pairs, halved.
 double default_pair_weight(std::size_t samples) { return 1 / static_cast<double>(samples); }
-
-// `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
-std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed) {
-  std::map<std::int64_t, std::vector<std::uint32_t>> classes;
-  for (std::size_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(static_cast<std::uint32_t>(i));
-  Random random(seed);
-  std::vector<std::uint32_t> rows;
-  for (auto& [label, members] : classes) {
-    const std::size_t wanted =
-        label == -1 ? members.size() : std::min(members.size(), static_cast<std::size_t>(per_class));
-    for (std::size_t i = 0; i < wanted; ++i) {
-      std::swap(members[i], members[i + random.below(members.size() - i)]);
-      rows.push_back(members[i]);
-    }
-  }
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
 
 Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
   if (options.per_class > 0) {
