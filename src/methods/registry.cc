@@ -6,6 +6,7 @@
 #include "bdnn/version.h"
 #include "learn/decoder.h"
 #include "methods/itq/itq.h"
+#include "methods/ksh/ksh.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
@@ -18,7 +19,7 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(), ksh_method(),
   };
   return all;
 }
