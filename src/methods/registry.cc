@@ -11,6 +11,7 @@
 #include "methods/itq_cca/itq_cca.h"
 #include "methods/klsh/klsh.h"
 #include "methods/kmh/kmh.h"
+#include "methods/ksh/ksh.h"
 #include "methods/lda_hash/lda_hash.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
@@ -28,9 +29,9 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),      sklsh_method(),   klsh_method(), pca_method(),     pca_rr_method(), isohash_method(),
-      sh_method(),       sph_method(),     itq_method(),  kmh_method(),     ba_method(),     uh_bdnn_method(),
-      lda_hash_method(), itq_cca_method(), sdh_method(),  sh_bdnn_method(),
+      lsh_method(),      sklsh_method(),   klsh_method(), pca_method(), pca_rr_method(),  isohash_method(),
+      sh_method(),       sph_method(),     itq_method(),  kmh_method(), ba_method(),      uh_bdnn_method(),
+      lda_hash_method(), itq_cca_method(), ksh_method(),  sdh_method(), sh_bdnn_method(),
   };
   return all;
 }

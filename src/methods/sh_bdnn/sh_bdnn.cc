@@ -1,12 +1,10 @@
 #include "methods/sh_bdnn/sh_bdnn.h"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-
 #include "base/error.h"
 #include "data/format.h"
 #include "learn/class_head.h"
+#include "learn/class_labels.h"
+#include "learn/class_samples.h"
 #include "methods/binary_network/binary_network.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
 
@@ -67,24 +65,6 @@ ShBdnnOptions paper_profile() {
 // The term grows with the number of samples; with this it is the mean over pairs, halved.
 double default_pair_weight(std::size_t samples) { return 1 / static_cast<double>(samples); }
 
-// `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
-std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed) {
-  std::map<std::int64_t, std::vector<std::uint32_t>> classes;
-  for (std::size_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(static_cast<std::uint32_t>(i));
-  Random random(seed);
-  std::vector<std::uint32_t> rows;
-  for (auto& [label, members] : classes) {
-    const std::size_t wanted =
-        label == -1 ? members.size() : std::min(members.size(), static_cast<std::size_t>(per_class));
-    for (std::size_t i = 0; i < wanted; ++i) {
-      std::swap(members[i], members[i + random.below(members.size() - i)]);
-      rows.push_back(members[i]);
-    }
-  }
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
 // Networks that end in the codes of classes (learn/class_head.h): behind what was trained, and behind ridge
 // regressions.
 std::vector<Alternative> class_heads(const TrainingTask& task, const Network& trained, const BinaryNetworkData& data,
@@ -92,37 +72,25 @@ std::vector<Alternative> class_heads(const TrainingTask& task, const Network& tr
   const TargetCodes& codes = step.codes_of_classes();
   std::vector<Alternative> all = {
       {"its class head", with_class_head(class_scores(trained, codes), codes, task.x, data.set.rows())}};
-  // The labelled rows of the training set, and all of them, with their classes.
-  struct Labelled {
-    std::vector<std::uint32_t> rows;
+  const ClassLabels labels = number_classes(task.labels, "sh-bdnn");
+  const auto fit = [&task, &codes, labels, scaling = data.set.scaling()](const std::vector<std::uint32_t>& rows,
+                                                                         const std::vector<double>& decays) {
     std::vector<std::int32_t> classes;
-  };
-  const auto training = std::make_shared<Labelled>();
-  const auto everything = std::make_shared<Labelled>();
-  std::map<std::int64_t, std::int32_t> class_of_label;
-  for (std::size_t i = 0; i < data.labels.size(); ++i) {
-    if (data.labels[i] == -1) continue;
-    training->rows.push_back(data.set.rows()[i]);
-    training->classes.push_back(step.class_of()[i]);
-    class_of_label[data.labels[i]] = step.class_of()[i];
-  }
-  for (std::size_t row = 0; row < task.labels.size(); ++row) {
-    if (task.labels[row] == -1) continue;
-    everything->rows.push_back(static_cast<std::uint32_t>(row));
-    everything->classes.push_back(class_of_label.at(task.labels[row]));
-  }
-  const auto fit = [&task, &codes, scaling = data.set.scaling()](const Labelled& on,
-                                                                 const std::vector<double>& decays) {
+    for (const auto row : rows) classes.push_back(labels.of[row]);
     std::vector<Network> networks =
-        ridge_class_scores(TrainingSet(task.x, on.rows, scaling), on.classes, codes.size(), decays, task.threads);
-    for (Network& network : networks) network = with_class_head(std::move(network), codes, task.x, on.rows);
+        ridge_class_scores(TrainingSet(task.x, rows, scaling), classes, codes.size(), decays, task.threads);
+    for (Network& network : networks) network = with_class_head(std::move(network), codes, task.x, rows);
     return networks;
   };
+  std::vector<std::uint32_t> training;
+  for (const auto row : data.set.rows()) {
+    if (labels.labelled(row)) training.push_back(row);
+  }
   const std::vector<double> decays = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
-  std::vector<Network> ridges = fit(*training, decays);
+  std::vector<Network> ridges = fit(training, decays);
   for (std::size_t i = 0; i < decays.size(); ++i) {
     all.push_back({"a ridge classifier's class head", std::move(ridges[i]),
-                   [fit, everything, decay = decays[i]] { return fit(*everything, {decay}).front(); }});
+                   [fit, rows = labels.labelled_rows(), decay = decays[i]] { return fit(rows, {decay}).front(); }});
   }
   return all;
 }
