@@ -1,5 +1,6 @@
 #include "methods/isohash/isohash.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/random.h"

@@ -1,5 +1,7 @@
 #include "methods/sh/sh.h"
 
+#include <functional>
+#include <limits>
 #include <numbers>
 #include <queue>
 #include <tuple>

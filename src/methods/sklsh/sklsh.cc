@@ -1,9 +1,10 @@
 #include "methods/sklsh/sklsh.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "base/blocks.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "bdnn/ground_truth.h"
 #include "data/format.h"
