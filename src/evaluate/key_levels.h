@@ -14,7 +14,7 @@ namespace bdnn {
 template <class Key>
 class KeyLevels {
  public:
-  // Starts again from the keys of the relevant codes, which keys[i] is if is_relevant[i] is not 0.
+  // Starts again, from the keys key_of(i) of the codes i for which is_relevant[i] is not 0.
   template <class KeyOf>
   void assign(const std::vector<std::uint8_t>& is_relevant, const KeyOf& key_of) {
     relevant_.clear();

@@ -27,11 +27,13 @@ float nth_smallest(const float* values, std::size_t count, std::size_t rank, std
     const float most = scratch[std::min(place + kMargin, kSample - 1)];
     std::size_t below = 0;
     std::size_t within = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    float* bracket = scratch.data();
+    for (std::size_t i = 0; i < count; ++i) {  // without branches, which would be mispredicted
       const float value = values[i];
-      scratch[within] = value;
-      within += value >= least && value <= most ? 1 : 0;
-      below += value < least ? 1 : 0;
+      const auto not_below = static_cast<std::size_t>(value >= least);
+      bracket[within] = value;
+      within += not_below & static_cast<std::size_t>(value <= most);
+      below += 1 - not_below;
     }
     if (rank >= below && rank < below + within) return sort_and_take(scratch, within, rank - below);
   }

@@ -4,6 +4,7 @@
 #include "search/stored_codes.h"
 
 namespace bdnn {
+
 void check_index_matches(const Model& model, const Index& index) {
   check_codes_match(model, index.bits(), index.info().origin);
 }

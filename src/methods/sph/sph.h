@@ -10,7 +10,7 @@
 //     1/2 (o_kl - m/4) / (m/4) (p_k - p_l);
 //
 // all pivots move by the mean of their forces, radii follow, and so on until overlaps are close to m/4. What remains is
-// a network behind anchors, with the anchors as pivots.
+// a network behind anchors, which are the pivots.
 #pragma once
 
 #include "methods/method.h"

@@ -214,6 +214,9 @@ TEST(Sph, BadDataIsRefused) {
                     "all 50 vectors are the same");
   EXPECT_BDNN_ERROR(train(Vectors(1, 3, {1e30F, -1e30F, 3e30F}), {.method = "sph", .bits = 2}), failure,
                     "squares overflow; scale it down");
+  EXPECT_BDNN_ERROR(train(Vectors(1, 3, {1e17F, -1e17F, 0}), {.method = "sph", .bits = 2}), failure,
+                    "squares overflow; scale it down");
+  EXPECT_EQ(train(Vectors(1, 3, {1e14F, -1e14F, 0}), {.method = "sph", .bits = 2}).bits(), 2U);
   EXPECT_BDNN_ERROR(train(gaussian(4, 50, 1), {.method = "sph", .bits = 2, .set = {{"pivot_samples", "0"}}}), misuse,
                     "pivot_samples is 1 to");
   EXPECT_BDNN_ERROR(train(gaussian(4, 50, 1), {.method = "sph", .bits = 2, .set = {{"overlap_error", "-1"}}}), misuse,

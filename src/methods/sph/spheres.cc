@@ -1,10 +1,12 @@
 #include "methods/sph/spheres.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/blocks.h"
 #include "base/error.h"
 #include "codes/hamming.h"
+#include "codes/spherical.h"
 #include "learn/order_statistic.h"
 #include "linalg/decompose.h"
 #include "linalg/product.h"
@@ -14,6 +16,9 @@ namespace {
 
 constexpr Eigen::Index kBitsAtATime = 32;                     // whose distances are kept at once
 constexpr std::size_t kBytesPerBlock = kSamplesPerBlock / 8;  // one bit per sample
+
+// Squares of distances to pivots a thousand times as far out are still finite.
+constexpr float kLargestSquare = 1e30F;
 
 }  // namespace
 
@@ -46,7 +51,9 @@ Spheres::Spheres(const Vectors& x, const VectorXd& centre, const MatrixXd& first
       }
     });
   });
-  if (!std::isfinite(sum)) failure("the training data is so large that its squares overflow; scale it down");
+  if (*std::max_element(norms_.begin(), norms_.end()) > kLargestSquare) {
+    failure("the training data is so large that its squares overflow; scale it down");
+  }
   if (!(sum > 0)) misuse("all {} vectors are the same; there is nothing to learn from them", samples_);
   mean_square_ = sum / static_cast<double>(samples_);
   update();
@@ -106,7 +113,7 @@ std::uint8_t* Spheres::inside(std::size_t block, std::size_t bit) {
   return inside_.data() + (block * bits_ + bit) * kBytesPerBlock;
 }
 
-// |a and b| = (|a| + |b| - |a xor b|) / 2. Sums of integers are exact, so it does not matter which thread has which.
+// Sums of integers are exact, so it does not matter which thread has which block.
 void Spheres::count_overlaps() {
   const auto size = static_cast<Eigen::Index>(bits_);
   std::vector<MatrixXd> sums(static_cast<std::size_t>(threads_.count()), MatrixXd::Zero(size, size));
@@ -114,13 +121,13 @@ void Spheres::count_overlaps() {
     MatrixXd& sum = sums[static_cast<std::size_t>(worker)];
     std::vector<std::uint16_t> counts(bits_);
     std::vector<std::uint16_t> differing(bits_);
-    const std::uint8_t none[kBytesPerBlock] = {};
     const std::uint8_t* all = inside(block, 0);
-    hamming_distances(none, all, kBytesPerBlock, bits_, counts.data());
+    count_bits(all, kBytesPerBlock, bits_, counts.data());
     for (std::size_t k = 0; k < bits_; ++k) {
       hamming_distances(inside(block, k), all, kBytesPerBlock, bits_, differing.data());
       for (std::size_t l = 0; l < bits_; ++l) {
-        sum(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(k)) += (counts[k] + counts[l] - differing[l]) / 2;
+        sum(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(k)) +=
+            static_cast<double>(common_bits(counts[k], counts[l], differing[l]));
       }
     }
   });
