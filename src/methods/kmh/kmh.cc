@@ -1,8 +1,7 @@
 #include "methods/kmh/kmh.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
 #include "learn/affine.h"
 #include "linalg/decompose.h"
