@@ -4,6 +4,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <limits>
 
 #include "base/random.h"
 
@@ -54,18 +55,6 @@ TEST(TopEigenpairs, OfTwoMatrices) {
   EXPECT_FALSE(top_eigenpairs(MatrixXd::Identity(3, 3), singular, 2));
 }
 
-TEST(CholeskyFactor, SolvesManyAndRefusesWhatIsNotPositiveDefinite) {
-  const MatrixXd half = random_matrix(9, 9, 6);
-  const MatrixXd a = half * half.transpose() + MatrixXd::Identity(9, 9);
-  const auto factor = CholeskyFactor::of(a.triangularView<Eigen::Lower>());
-  ASSERT_TRUE(factor);
-  for (const Eigen::Index columns : {1, 4}) {
-    const MatrixXd b = random_matrix(9, columns, 7);
-    EXPECT_TRUE((a * factor->solve(b)).isApprox(b, 1e-10));
-  }
-  EXPECT_FALSE(CholeskyFactor::of(-MatrixXd::Identity(2, 2)));
-}
-
 TEST(ClosestRotation, OfMoreRowsThanColumnsHasOrthonormalColumns) {
   const MatrixXd c = random_matrix(7, 3, 8);
   const MatrixXd best = closest_rotation(c);
@@ -93,6 +82,19 @@ TEST(ClosestRotation, IsARotationThatNoOtherBeats) {
   // A rotation, stretched, is closest to itself.
   const MatrixXd rotation = random_rotation(6, random);
   EXPECT_TRUE(closest_rotation(3.0 * rotation).isApprox(rotation, 1e-12));
+}
+
+TEST(InverseCholeskyFactor, WhitensAndIsLowerTriangular) {
+  const MatrixXd c = random_matrix(9, 6, 5);
+  MatrixXd a = c.transpose() * c;
+  MatrixXd lower = a;
+  lower.triangularView<Eigen::StrictlyUpper>().setConstant(std::numeric_limits<double>::quiet_NaN());
+  const auto m = inverse_cholesky_factor(lower);
+  ASSERT_TRUE(m);
+  EXPECT_TRUE((*m * a * m->transpose()).isIdentity(1e-10));
+  EXPECT_EQ(m->triangularView<Eigen::StrictlyUpper>().toDenseMatrix().norm(), 0);
+  a(2, 2) = -1;
+  EXPECT_FALSE(inverse_cholesky_factor(a));
 }
 
 TEST(RandomRotation, IsOrthogonalAndFollowsTheSeed) {

@@ -5,6 +5,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/ba/ba.h"
 #include "methods/itq/itq.h"
 #include "methods/itq_cca/itq_cca.h"
 #include "methods/lda_hash/lda_hash.h"
@@ -21,8 +22,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),     pca_method(),     pca_rr_method(),   itq_method(), uh_bdnn_method(),
-      sh_bdnn_method(), itq_cca_method(), lda_hash_method(), sdh_method(),
+      lsh_method(),     pca_method(),     pca_rr_method(),  itq_method(),      ba_method(),
+      uh_bdnn_method(), sh_bdnn_method(), itq_cca_method(), lda_hash_method(), sdh_method(),
   };
   return all;
 }
