@@ -91,13 +91,31 @@ class Outputs {
 
 using BitList = std::vector<std::size_t>;
 
-// The columns `of` of a matrix.
-MatrixXd columns(const MatrixXd& from, const BitList& of) {
-  MatrixXd chosen(from.rows(), static_cast<Eigen::Index>(of.size()));
-  for (std::size_t j = 0; j < of.size(); ++j) {
-    chosen.col(static_cast<Eigen::Index>(j)) = from.col(static_cast<Eigen::Index>(of[j]));
+BitList first_places(std::size_t count) {
+  BitList places(count);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
+}
+
+// The entries `places` of a list, and the columns `places` of a matrix.
+BitList chosen(const BitList& from, const BitList& places) {
+  BitList some;
+  for (const std::size_t place : places) some.push_back(from[place]);
+  return some;
+}
+MatrixXd columns(const MatrixXd& from, const BitList& places) {
+  MatrixXd some(from.rows(), static_cast<Eigen::Index>(places.size()));
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    some.col(static_cast<Eigen::Index>(j)) = from.col(static_cast<Eigen::Index>(places[j]));
   }
-  return chosen;
+  return some;
+}
+
+// A column of D + 1 for each bit: weights, and the bias below them.
+MatrixXd stacked(const MatrixXd& w, const VectorXd& b) {
+  MatrixXd both(w.rows() + 1, w.cols());
+  both << w, b.transpose();
+  return both;
 }
 
 }  // namespace
@@ -120,9 +138,10 @@ LinearSvmSolver::LinearSvmSolver(const TrainingSet& set, const Moments& moments,
   hessian.topLeftCorner(d, d) = moments.covariance * (factor * factor);
   for (Eigen::Index j = 0; j <= d; ++j) hessian.col(j) += mean[j] * mean;
   hessian *= 2 * options.c * static_cast<double>(set.size());
-  hessian.diagonal().array() += 1;
+  // Beyond I, as much as hides the rounding of a covariance from products in float.
+  hessian.diagonal().array() += 1 + 1e-6 * hessian.trace();
   const auto inverse = inverse_cholesky_factor(std::move(hessian));
-  if (!inverse) failure("the training data has no Cholesky factor; are its numbers finite?");
+  if (!inverse) failure("the covariance of the training data is not positive; are all its numbers finite?");
   const auto size = static_cast<std::size_t>(d + 1);
   inverse_factor_ = PackedMatrix<double>::from_columns(inverse->data(), size, size, size);
   inverse_factor_transposed_ = PackedMatrix<double>::from_rows(inverse->data(), size, size, size);
@@ -138,13 +157,8 @@ class LinearSvmSolver::Problem {
     }
   }
 
-  struct Point {
-    VectorXd objective;
-    MatrixXd gradient;
-  };
-
   // Of the bits `bits` at w. Their samples within the margin are those that hessian_times() knows from then on.
-  Point evaluate(const BitList& bits, const MatrixXd& w) {
+  Evaluation evaluate(const BitList& bits, const MatrixXd& w) {
     ++passes_;
     const Outputs outputs(w);
     const double c = solver_.options_.c;
@@ -169,7 +183,7 @@ class LinearSvmSolver::Problem {
           within_.pack(first, count, partial.margin.data());
           partial.add(partial.outputs, x, count);
         });
-    return {c * sums.value + 0.5 * w.colwise().squaredNorm().transpose(), w + stacked(sums)};
+    return {c * sums.value + 0.5 * w.colwise().squaredNorm().transpose(), w + stacked(sums.rx.transpose(), sums.r)};
   }
 
   // (I + 2C X D_k X^T) v
@@ -187,7 +201,7 @@ class LinearSvmSolver::Problem {
           }
           partial.add(partial.outputs, x, count);
         });
-    return v + 2 * solver_.options_.c * stacked(sums);
+    return v + 2 * solver_.options_.c * stacked(sums.rx.transpose(), sums.r);
   }
 
   // The preconditioner's inverse times g.
@@ -214,12 +228,9 @@ class LinearSvmSolver::Problem {
     MatrixXd p = -z;
     VectorXd rz = gradient.cwiseProduct(z).colwise().sum();
     const VectorXd enough = rz * (solver_.options_.cg_accuracy * solver_.options_.cg_accuracy);
-    BitList open(bits.size());  // columns that are not done yet
-    std::iota(open.begin(), open.end(), std::size_t{0});
+    BitList open = first_places(bits.size());  // columns that are not done yet
     for (int step = 0; step < solver_.options_.cg_steps && !open.empty(); ++step) {
-      BitList these;
-      for (const std::size_t column : open) these.push_back(bits[column]);
-      const MatrixXd hp = hessian_times(these, columns(p, open));
+      const MatrixXd hp = hessian_times(chosen(bits, open), columns(p, open));
       for (std::size_t j = 0; j < open.size(); ++j) {
         const auto k = static_cast<Eigen::Index>(open[j]);
         const auto hp_k = hp.col(static_cast<Eigen::Index>(j));
@@ -246,12 +257,6 @@ class LinearSvmSolver::Problem {
   int passes() const { return passes_; }
 
  private:
-  static MatrixXd stacked(const BitSums& sums) {
-    MatrixXd columns(sums.rx.cols() + 1, sums.rx.rows());
-    columns << sums.rx.transpose(), sums.r.transpose();
-    return columns;
-  }
-
   template <class Work>
   BitSums sum(std::size_t bits, const Work& work) const {
     BitSums total(bits, solver_.set_.dimension());
@@ -271,12 +276,7 @@ class LinearSvmSolver::Problem {
 };
 
 LinearSvmSolver::Evaluation LinearSvmSolver::evaluate(const TargetCodes& labels, const LinearSvms& svms) const {
-  MatrixXd w(svms.w.rows() + 1, svms.w.cols());
-  w << svms.w, svms.b.transpose();
-  BitList all(labels.bits());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const Problem::Point point = Problem(*this, labels).evaluate(all, w);
-  return {point.objective, point.gradient.transpose()};
+  return Problem(*this, labels).evaluate(first_places(labels.bits()), stacked(svms.w, svms.b));
 }
 
 LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, LinearSvms& svms) const {
@@ -284,11 +284,9 @@ LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, Lin
   constexpr int kHalvings = 10;         // then rounding hides what is left to gain
   Problem problem(*this, labels);
   Outcome outcome;
-  BitList bits(labels.bits());  // those that are not done yet
-  std::iota(bits.begin(), bits.end(), std::size_t{0});
-  MatrixXd w(svms.w.rows() + 1, svms.w.cols());
-  w << svms.w, svms.b.transpose();
-  Problem::Point at = problem.evaluate(bits, w);
+  BitList bits = first_places(labels.bits());  // those that are not done yet
+  MatrixXd w = stacked(svms.w, svms.b);
+  Evaluation at = problem.evaluate(bits, w);
   outcome.objective = at.objective;
   while (outcome.newton_steps < options_.newton_steps) {
     MatrixXd z = problem.precondition(at.gradient);
@@ -300,9 +298,7 @@ LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, Lin
     }
     if (open.empty()) break;
     ++outcome.newton_steps;
-    BitList these;
-    for (const std::size_t column : open) these.push_back(bits[column]);
-    bits = std::move(these);
+    bits = chosen(bits, open);
     const VectorXd before = columns(at.objective.transpose(), open).transpose();
     const MatrixXd gradient = columns(at.gradient, open);
     const MatrixXd start = columns(w, bits);
@@ -331,9 +327,7 @@ LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, Lin
     }
     if (going_on.size() < bits.size()) {
       at = {columns(at.objective.transpose(), going_on).transpose(), columns(at.gradient, going_on)};
-      BitList rest;
-      for (const std::size_t column : going_on) rest.push_back(bits[column]);
-      bits = std::move(rest);
+      bits = chosen(bits, going_on);
       if (bits.empty()) break;
     }
   }

@@ -53,7 +53,7 @@ class LinearSvmSolver {
   // sample of the set.
   Outcome improve(const TargetCodes& labels, LinearSvms& svms) const;
 
-  // f of each bit, and its gradient: rows of D + 1, the last for b.
+  // f of each bit, and its gradient: a column of D + 1 for each bit, the last number for b.
   struct Evaluation {
     VectorXd objective;
     MatrixXd gradient;

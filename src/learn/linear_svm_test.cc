@@ -56,7 +56,7 @@ struct Case {
 
   MatrixXf samples_of_set() const {
     MatrixXf all(set.dimension(), set.size());
-    set.load(0, set.size(), all.data());
+    set.load(std::size_t{0}, set.size(), all.data());
     return all;
   }
   double label(std::size_t sample, std::size_t bit) const {
@@ -109,7 +109,7 @@ LinearSvms liblinear(const Case& made, std::size_t bit, double c) {
   settings.C = c;
   settings.eps = 1e-10;
   set_print_string_function([](const char*) {});
-  model* trained = train(&data, &settings);
+  model* trained = ::train(&data, &settings);
   LinearSvms svms = LinearSvms::zero(static_cast<std::size_t>(dimension), 1);
   const double sign = trained->label[0];  // whose side is positive
   for (int d = 0; d < dimension; ++d) svms.w(d, 0) = sign * trained->w[d];
@@ -135,7 +135,6 @@ TEST(LinearSvm, EqualsLiblinear) {
         VectorXd v(8);
         v << ours.w.col(k), ours.b[k];
         const std::string where = fmt::format("C {}, noise {}, bit {}", c, noise, bit);
-        LinearSvms one{ours.w.col(k), ours.b.segment(k, 1)};
         EXPECT_LT((v - w).norm(), 2e-3 * w.norm()) << where;
         EXPECT_NEAR(outcome.objective[k] / objective(made, ours, bit, c), 1, 1e-5) << where;
         LinearSvms at = ours;
@@ -157,14 +156,14 @@ TEST(LinearSvm, ObjectiveAndGradientAreThoseOfTheFormula) {
   for (std::size_t bit = 0; bit < 3; ++bit) {
     const auto k = static_cast<Eigen::Index>(bit);
     EXPECT_NEAR(at.objective[k] / objective(made, svms, bit, c), 1, 1e-6);
-    const double size = at.gradient.row(k).norm();
+    const double size = at.gradient.col(k).norm();
     for (Eigen::Index d = 0; d <= 4; ++d) {
       LinearSvms up = svms;
       LinearSvms down = svms;
       (d < 4 ? up.w(d, k) : up.b[k]) += kStep;
       (d < 4 ? down.w(d, k) : down.b[k]) -= kStep;
       const double slope = (objective(made, up, bit, c) - objective(made, down, bit, c)) / (2 * kStep);
-      EXPECT_NEAR(at.gradient(k, d), slope, 1e-4 * size) << "bit " << bit << ", weight " << d;
+      EXPECT_NEAR(at.gradient(d, k), slope, 1e-4 * size) << "bit " << bit << ", weight " << d;
     }
   }
 }
@@ -206,7 +205,7 @@ TEST(LinearSvm, FirstStepFromZeroIsRidgeRegression) {
   LinearSvms svms = LinearSvms::zero(5, 2);
   solver.improve(labels, svms);
   MatrixXf x(5, whole.size());
-  whole.load(0, whole.size(), x.data());
+  whole.load(std::size_t{0}, whole.size(), x.data());
   MatrixXd features(6, whole.size());
   features << x.cast<double>(), MatrixXd::Ones(1, x.cols());
   MatrixXd y(2, whole.size());

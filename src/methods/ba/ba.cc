@@ -28,12 +28,14 @@ Trained train_ba(const TrainingTask& task, const BaOptions& options) {
   std::vector<std::uint32_t> rows(task.x.size());
   std::iota(rows.begin(), rows.end(), 0U);
   const TrainingSet set(task.x, std::move(rows), scaling);
-  BinaryAutoencoder autoencoder(set, moments, {projection.transpose(), VectorXd::Zero(projection.rows())},
-                                {.svm = {.c = options.c, .newton_steps = options.newton_steps, .tolerance = 1e-4},
-                                 .enumerate = static_cast<std::size_t>(options.enumerate),
-                                 .local_search = options.local_search},
-                                task.threads);
+  BinaryAutoencoder autoencoder(
+      set, moments, {projection.transpose(), VectorXd::Zero(projection.rows())},
+      {.svm = {.c = options.c, .newton_steps = options.newton_steps, .tolerance = 1e-4, .cg_steps = options.cg_steps},
+       .enumerate = static_cast<std::size_t>(options.enumerate),
+       .local_search = options.local_search},
+      task.threads);
   double mu = options.mu;
+  std::string outcome;
   for (int iteration = 0; iteration < options.iterations; ++iteration, mu *= options.growth) {
     task.progress.update("iterations", static_cast<std::size_t>(iteration),
                          static_cast<std::size_t>(options.iterations));
@@ -51,6 +53,8 @@ Trained train_ba(const TrainingTask& task, const BaOptions& options) {
                          {"changed", autoencoder.changed() / bits},
                          {"newton_steps", svm.newton_steps},
                          {"passes", svm.passes}});
+    outcome = fmt::format("{} iterations, codes and hash function differed in {:.2f}% of bits at last", iteration + 1,
+                          100 * differing / bits);
     if (differing == 0) break;
   }
   const LinearSvms& hash = autoencoder.hash_function();
@@ -58,7 +62,7 @@ Trained train_ba(const TrainingTask& task, const BaOptions& options) {
   for (std::size_t k = 0; k < task.bits; ++k) {
     network.layers[0].bias[k] += static_cast<float>(hash.b[static_cast<Eigen::Index>(k)]);
   }
-  return {std::move(network)};
+  return {.function = std::move(network), .outcome = std::move(outcome)};
 }
 
 }  // namespace
@@ -80,9 +84,18 @@ Method ba_method() {
             real_option_at<BaOptions>(
                 "c", "weight of the SVMs' loss against their weights", [](auto& o) -> auto& { return o.c; }, 1e-6, 1e9),
             integer_option("newton_steps", "of the SVMs in one iteration, at most", &BaOptions::newton_steps, 1, 1000),
+            integer_option("cg_steps", "of conjugate gradients in one Newton step, at most", &BaOptions::cg_steps, 1,
+                           1000),
             integer_option("enumerate", "bits up to which the Z step tries all codes", &BaOptions::enumerate, 0, 16),
             integer_option("local_search", "rounds of local search in the Z step, with more bits",
                            &BaOptions::local_search, 0, 10000)},
+       .profiles = {{.name = "paper",
+                     .summary = "first codes from PCA, mu grows slowly, SVMs near their optimum",
+                     .options = {.start = BaOptions::Start::pca,
+                                 .growth = 1.2,
+                                 .iterations = 50,
+                                 .newton_steps = 3,
+                                 .cg_steps = 50}}},
        .train = train_ba});
 }
 

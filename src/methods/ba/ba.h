@@ -17,13 +17,14 @@ namespace bdnn {
 
 struct BaOptions {
   enum class Start { pca, itq };
-  Start start = Start::pca;  // where the first codes come from
+  Start start = Start::itq;  // where the first codes come from
   double mu = 0.01;          // of the first iteration; the unit is the data's variance, divided by the bits
-  double growth = 1.2;       // from one iteration to the next
-  int iterations = 30;       // at most; fewer where h gives every sample its code
-  double c = 100;            // weight of the loss of the SVMs
-  int newton_steps = 2;      // of the SVMs in one iteration, at most
-  int enumerate = 10;        // bits, up to which the Z step tries all codes
+  double growth = 2;         // of mu from one iteration to the next
+  int iterations = 50;       // at most; it ends once h gives every sample its code, here after 10 or so
+  double c = 100;            // weight of the SVMs' loss
+  int newton_steps = 1;      // of the SVMs in one iteration, at most
+  int cg_steps = 10;         // of conjugate gradients in one Newton step, at most
+  int enumerate = 12;        // bits up to which the Z step tries all codes
   int local_search = 10;     // rounds of local search in the Z step, with more bits
 };
 

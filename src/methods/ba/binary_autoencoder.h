@@ -12,7 +12,7 @@ namespace bdnn {
 class BinaryAutoencoder {
  public:
   struct Options {
-    LinearSvmOptions svm;
+    LinearSvmOptions svm = {};
     std::size_t enumerate = 10;  // bits, up to which the Z step tries all codes
     int local_search = 10;       // rounds of it, with more bits
   };
