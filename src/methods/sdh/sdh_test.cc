@@ -182,7 +182,9 @@ TEST(SdhSteps, WithTheHingeLossTheBStepIsInClosedForm) {
       VectorXd sum = 2 * 0.01 * f.col(j);
       for (Eigen::Index c = 0; c < 4; ++c) sum += w.col(e.labels.of[static_cast<std::size_t>(j)]) - w.col(c);
       for (Eigen::Index k = 0; k < b.rows(); ++k) {
-        if (std::abs(sum[k]) > 1e-5) EXPECT_EQ(b(k, j) > 0, sum[k] > 0);
+        if (std::abs(sum[k]) > 1e-5) {
+          EXPECT_EQ(b(k, j) > 0, sum[k] > 0);
+        }
       }
     }
   }
