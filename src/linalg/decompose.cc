@@ -21,8 +21,6 @@ void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const in
             int* info);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info);
-void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda, double* b,
-             const int* ldb, int* info);
 void dsygvx_(const int* itype, const char* jobz, const char* range, const char* uplo, const int* n, double* a,
              const int* lda, double* b, const int* ldb, const double* vl, const double* vu, const int* il,
              const int* iu, const double* abstol, int* m, double* w, double* z, const int* ldz, double* work,
@@ -167,25 +165,6 @@ std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a) {
   if (info != 0) return std::nullopt;
   for (Eigen::Index j = 1; j < a.cols(); ++j) a.col(j).head(j).setZero();
   return a;
-}
-
-std::optional<CholeskyFactor> CholeskyFactor::of(MatrixXd a) {
-  const SingleThreadedBlas single;
-  const int n = static_cast<int>(a.rows());
-  int info = 0;
-  dpotrf_("L", &n, a.data(), &n, &info);
-  if (info != 0) return std::nullopt;
-  return CholeskyFactor(std::move(a));
-}
-
-MatrixXd CholeskyFactor::solve(MatrixXd b) const {
-  const SingleThreadedBlas single;
-  const int n = static_cast<int>(lower_.rows());
-  const int columns = static_cast<int>(b.cols());
-  int info = 0;
-  dpotrs_("L", &n, &columns, lower_.data(), &n, b.data(), &n, &info);
-  if (info != 0) failure("LAPACK solved no {} x {} system (dpotrs: {})", n, n, info);
-  return b;
 }
 
 MatrixXd random_rotation(std::size_t size, Random& random) {

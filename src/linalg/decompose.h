@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "linalg/matrix.h"
 
@@ -39,20 +38,6 @@ std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);
 // M, lower triangular, with M A M^T = I: the inverse of A's Cholesky factor, and M^T M that of A, which is symmetric
 // and positive definite; only its lower triangle is read. Nothing where A is not, as far as rounding lets it be seen.
 std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a);
-
-// A symmetric positive definite matrix, factored once to solve A X = B for many B.
-class CholeskyFactor {
- public:
-  // Only the lower triangle of A is read. Nothing where A is not positive definite, as far as rounding lets it be seen.
-  static std::optional<CholeskyFactor> of(MatrixXd a);
-
-  MatrixXd solve(MatrixXd b) const;
-
- private:
-  explicit CholeskyFactor(MatrixXd lower) : lower_(std::move(lower)) {}
-
-  MatrixXd lower_;
-};
 
 // The orthogonal factor of a Gaussian matrix: uniform over all rotations (and reflections).
 class Random;

@@ -67,18 +67,6 @@ TEST(TopEigenpairs, OfTwoMatrices) {
   EXPECT_FALSE(top_eigenpairs(MatrixXd::Identity(3, 3), singular, 2));
 }
 
-TEST(CholeskyFactor, SolvesManyAndRefusesWhatIsNotPositiveDefinite) {
-  const MatrixXd half = random_matrix(9, 9, 6);
-  const MatrixXd a = half * half.transpose() + MatrixXd::Identity(9, 9);
-  const auto factor = CholeskyFactor::of(a.triangularView<Eigen::Lower>());
-  ASSERT_TRUE(factor);
-  for (const Eigen::Index columns : {1, 4}) {
-    const MatrixXd b = random_matrix(9, columns, 7);
-    EXPECT_TRUE((a * factor->solve(b)).isApprox(b, 1e-10));
-  }
-  EXPECT_FALSE(CholeskyFactor::of(-MatrixXd::Identity(2, 2)));
-}
-
 TEST(ClosestRotation, OfMoreRowsThanColumnsHasOrthonormalColumns) {
   const MatrixXd c = random_matrix(7, 3, 8);
   const MatrixXd best = closest_rotation(c);

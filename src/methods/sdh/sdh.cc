@@ -101,7 +101,7 @@ double choose_width(const TrainingTask& task, const ClassLabels& labels, const s
     function.gamma = unit_gamma / static_cast<float>(width);
     const AnchorKernel kernel(function);
     SdhSteps steps(seen.set, seen.class_of, labels.classes, kernel, options, of_samples, task.threads);
-    steps.fit();
+    steps.fit_predictions();
     ++tried;
     task.progress.update("widths of the Gaussians", tried, tried + 1);
     return error_on(unseen, codes, kernel, steps, task.threads);
@@ -136,15 +136,15 @@ Trained train_sdh(const TrainingTask& task, const SdhOptions& options) {
   task.progress.update("steps", 0, total);
   SdhSteps steps(set, labelled.class_of, labels.classes, kernel, options,
                  random_codes(task.bits, set.size(), task.seed), task.threads);
-  steps.fit();
   for (int i = 0;; ++i) {
+    steps.fit_labels();
+    steps.fit_predictions();
     task.progress.update("steps", static_cast<std::size_t>(i) + 1, total);
     task.progress.round({{"iteration", i},
                          {"objective", steps.objective()},
                          {"labels", steps.label_error()},
                          {"predictions", steps.prediction_error()}});
     if (i == options.iterations || steps.improve() == 0) break;
-    steps.fit();
   }
   function.network = affine_network(steps.p().transpose(), VectorXd::Zero(steps.p().rows()));
   const VectorXf bias = steps.c().cast<float>();
@@ -168,7 +168,9 @@ Method sdh_method() {
                    optional_real_option_at<SdhOptions>(
                        "width", "of the Gaussians, as a share of the mean squared distance; auto: by held-out samples",
                        [](auto& o) -> auto& { return o.width; }, 1e-4, 1e4),
-                   real("lambda", "decay of the classifier", &SdhOptions::lambda, 0, 1e12),
+                   word_option("loss", "of the classifier: the squared error, or one linear SVM per class",
+                               &SdhOptions::loss, {"squared", "hinge"}),
+                   real("lambda", "decay of the classifier", &SdhOptions::lambda, 1e-9, 1e12),
                    real("nu", "weight of the distance of codes and their predictions", &SdhOptions::nu, 0, 1e12),
                    real("decay", "of the predictor, as a share of the mean variance of a Gaussian", &SdhOptions::decay,
                         0, 1e6),

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "base/error.h"
 #include "coding/code_descent.h"
+#include "learn/linear_svm.h"
 #include "learn/ridge_regression.h"
 #include "linalg/product.h"
 
@@ -100,18 +102,47 @@ SdhSteps::SdhSteps(const TrainingSet& set, std::span<const std::int32_t> class_o
   covariance -= mean_phi_ * mean_phi_.transpose();
   const double variance = covariance.trace() / static_cast<double>(covariance.rows());
   // Wide Gaussians are nearly dependent; where rounding hides the decay, a larger one takes its place.
-  for (double share = options_.decay; !covariance_; share = std::max(10 * share, 1e-8)) {
+  for (double share = options_.decay; !inverse_factor_; share = std::max(10 * share, 1e-8)) {
     if (!(variance > 0) || share > 1) {
       misuse("the Gaussians around {} anchors do not vary over the samples; choose another width", kernel_.anchors());
     }
     MatrixXd decayed = covariance;
     decayed.diagonal().array() += share * variance;
-    covariance_ = CholeskyFactor::of(std::move(decayed));
+    inverse_factor_ = inverse_cholesky_factor(std::move(decayed));
     decay_ = m * share * variance;
   }
 }
 
-void SdhSteps::fit() {
+// One SVM per class: its codes against all others.
+void SdhSteps::fit_svms() {
+  const auto m = static_cast<double>(set_.size());
+  const std::size_t bits = codes_.bits();
+  std::vector<float> numbers(bits * set_.size());
+  unpack_signs(codes_.bytes().data(), bits, set_.size(), numbers.data());
+  const Vectors codes = Vectors::view(numbers.data(), bits, set_.size());
+  TargetCodes own_class(classes_, set_.size());
+  for (std::size_t i = 0; i < set_.size(); ++i) {
+    const auto c = static_cast<std::size_t>(class_of_[i]);
+    own_class.bytes()[i * own_class.stride() + c / 8] |= static_cast<std::uint8_t>(1U << (c % 8));
+  }
+  std::vector<std::uint32_t> rows(set_.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  const TrainingSet set(codes, std::move(rows), {VectorXd::Zero(static_cast<Eigen::Index>(bits)), 1});
+  Moments moments{sums_.by.rowwise().sum() / m, sums_.bb / m};
+  moments.covariance -= moments.mean * moments.mean.transpose();
+  if (svm_bias_.size() == 0) {
+    w_ = MatrixXd::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(classes_));
+    svm_bias_ = VectorXd::Zero(static_cast<Eigen::Index>(classes_));
+  }
+  LinearSvms svms{std::move(w_), std::move(svm_bias_)};
+  const LinearSvmSolver solver(set, moments, {.c = 1 / options_.lambda, .tolerance = 1e-4}, threads_);
+  label_error_ = solver.improve(own_class, svms).objective.sum();
+  w_ = std::move(svms.w);
+  svm_bias_ = std::move(svms.b);
+}
+
+void SdhSteps::fit_labels() {
+  if (options_.loss == SdhOptions::Loss::hinge) return fit_svms();
   const auto m = static_cast<double>(set_.size());
   MatrixXd bb = sums_.bb;
   bb.diagonal().array() += options_.lambda;
@@ -121,10 +152,13 @@ void SdhSteps::fit() {
   w_ = *w;
   // At this W, ||Y - W^T B||^2 + lambda ||W||^2 = ||Y||^2 - <W, B Y^T>.
   label_error_ = m - w_.cwiseProduct(sums_.by).sum();
+}
 
+void SdhSteps::fit_predictions() {
+  const auto m = static_cast<double>(set_.size());
   const VectorXd mean_b = sums_.by.rowwise().sum() / m;
   const MatrixXd cross = sums_.phib / m - mean_phi_ * mean_b.transpose();
-  p_ = covariance_->solve(cross);
+  p_ = small_product(inverse_factor_->transpose(), small_product(*inverse_factor_, cross));
   c_ = mean_b - p_.transpose() * mean_phi_;
   // At this P and c, error and decay together are the variance of B less <P, cross>.
   const double variance = static_cast<double>(codes_.bits()) - mean_b.squaredNorm();
@@ -138,8 +172,14 @@ std::size_t SdhSteps::improve() {
   const MatrixXf rounded = p_.cast<float>();
   const auto p = PackedMatrix<float>::from_rows(rounded.data(), bits, anchors, anchors);
   const VectorXf c = c_.cast<float>();
-  const MatrixXf w = w_.cast<float>();
   const auto nu = static_cast<float>(options_.nu);
+  const bool hinge = options_.loss == SdhOptions::Loss::hinge;
+  // What labels say about the bits of each class.
+  MatrixXf towards = w_.cast<float>();
+  if (hinge) {
+    const VectorXd sum = w_.rowwise().sum();
+    towards = (0.5 * ((static_cast<double>(classes_) * w_).colwise() - sum)).cast<float>();
+  }
   const CodeDescent descent(small_gram(w_.transpose()), kSweeps);
   std::atomic<std::size_t> changed = 0;
   sums_ = pass(false, [&](std::size_t first, std::size_t count, const float* phi, float* b) {
@@ -147,10 +187,14 @@ std::size_t SdhSteps::improve() {
     multiply(p, phi, count, anchors, q.data(), bits);
     for (std::size_t i = 0; i < count; ++i) {
       auto own = q.col(static_cast<Eigen::Index>(i));
-      own = w.col(class_of_[first + i]) + nu * (own + c);
+      own = towards.col(class_of_[first + i]) + nu * (own + c);
     }
     const std::vector<float> before(b, b + bits * count);
-    descent.run(q.data(), count, b);
+    if (hinge) {
+      std::transform(q.data(), q.data() + bits * count, b, [](float towards_one) { return sign_of(towards_one); });
+    } else {
+      descent.run(q.data(), count, b);
+    }
     for (std::size_t i = 0; i < count; ++i) {
       if (!std::equal(b + i * bits, b + (i + 1) * bits, before.data() + i * bits)) ++changed;
     }

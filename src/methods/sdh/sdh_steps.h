@@ -21,10 +21,12 @@ class SdhSteps {
   SdhSteps(const TrainingSet& set, std::span<const std::int32_t> class_of, std::size_t classes,
            const AnchorKernel& kernel, const SdhOptions& options, TargetCodes codes, Threads& threads);
 
-  void fit();             // G and F step: W, P and c for these codes
-  std::size_t improve();  // B step for this W, P and c. Returns how many codes have changed
+  void fit_labels();       // G step: W for these codes
+  void fit_predictions();  // F step: P and c for them
+  std::size_t improve();   // B step for this W, P and c. Returns how many codes have changed
 
-  // After fit(): ||Y - W^T B||^2 + lambda ||W||^2, and ||B - F(X)||^2 + decay ||P||^2.
+  // After these steps: ||Y - W^T B||^2 + lambda ||W||^2 or the objective of the SVMs, and ||B - F(X)||^2 + decay
+  // ||P||^2.
   double label_error() const { return label_error_; }
   double prediction_error() const { return prediction_error_; }
   double objective() const { return label_error_ + options_.nu * prediction_error_; }
@@ -47,6 +49,7 @@ class SdhSteps {
   };
   class PartialSums;
 
+  void fit_svms();
   // Reads all samples: step(first, count, phi, b) may change the codes b of a tile, which are kept.
   template <class Step>
   Sums pass(bool with_phi, const Step& step);
@@ -60,9 +63,10 @@ class SdhSteps {
   TargetCodes codes_;
   Sums sums_;
   VectorXd mean_phi_;
-  std::optional<CholeskyFactor> covariance_;  // of phi, with the decay
+  std::optional<MatrixXd> inverse_factor_;  // M: M^T M is the inverse of the covariance of phi, with the decay
   double decay_ = 0;
   MatrixXd w_;
+  VectorXd svm_bias_;
   MatrixXd p_;
   VectorXd c_;
   double label_error_ = 0;

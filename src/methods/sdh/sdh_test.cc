@@ -49,6 +49,10 @@ struct Example {
     steps.emplace(*set, labels.of, labels.classes, *kernel, options, std::move(codes), threads);
   }
 
+  void fit() {
+    steps->fit_labels();
+    steps->fit_predictions();
+  }
   MatrixXd phi() const {
     EncoderScratch scratch;
     return view(kernel->features(x.floats(0, kSamples, nullptr), kSamples, scratch), 20, kSamples).cast<double>();
@@ -84,7 +88,7 @@ SdhOptions options_with(double nu) {
 TEST(SdhSteps, ErrorsFromSumsAreThoseOfTheFormula) {
   Example e(options_with(1e-2));
   for (int i = 0; i < 3; ++i) {
-    e.steps->fit();
+    e.fit();
     EXPECT_NEAR(e.steps->label_error(), e.label_error(e.steps->w(), 2), 1e-6 * kSamples);
     const double predictions = e.prediction_error(e.steps->p(), e.steps->c());
     EXPECT_NEAR(e.steps->prediction_error(), predictions, 1e-5 * predictions);
@@ -94,9 +98,9 @@ TEST(SdhSteps, ErrorsFromSumsAreThoseOfTheFormula) {
 
 TEST(SdhSteps, NoOtherWOrPIsBetter) {
   Example e(options_with(1e-2));
-  e.steps->fit();
+  e.fit();
   e.steps->improve();
-  e.steps->fit();
+  e.fit();
   const double labels = e.label_error(e.steps->w(), 2);
   const double predictions = e.prediction_error(e.steps->p(), e.steps->c());
   Random random(3);
@@ -115,7 +119,7 @@ TEST(SdhSteps, NoOtherWOrPIsBetter) {
 TEST(SdhSteps, NoStepRaisesTheObjective) {
   for (const double nu : {1e-5, 1e-2, 1.0}) {
     Example e(options_with(nu));
-    e.steps->fit();
+    e.fit();
     double last = e.steps->objective();
     for (int i = 0; i < 6; ++i) {
       const MatrixXd w = e.steps->w();
@@ -127,7 +131,7 @@ TEST(SdhSteps, NoStepRaisesTheObjective) {
       EXPECT_EQ(changed, static_cast<std::size_t>(((before - after).colwise().norm().array() > 0).count()));
       const double improved = e.label_error(w, 2) + nu * e.prediction_error(p, c);
       EXPECT_LE(improved, last + 1e-5 * last) << nu;
-      e.steps->fit();
+      e.fit();
       EXPECT_LE(e.steps->objective(), improved + 1e-5 * improved) << nu;
       last = e.steps->objective();
     }
@@ -138,9 +142,9 @@ TEST(SdhSteps, NoStepRaisesTheObjective) {
 TEST(SdhSteps, TheBStepLeavesNoBitThatWouldBeBetterFlipped) {
   const double nu = 0.05;
   Example e(options_with(nu));
-  e.steps->fit();
+  e.fit();
   e.steps->improve();
-  e.steps->fit();
+  e.fit();
   const MatrixXd w = e.steps->w();
   const MatrixXd f = (e.steps->p().transpose() * e.phi()).colwise() + e.steps->c();
   e.steps->improve();
@@ -154,6 +158,34 @@ TEST(SdhSteps, TheBStepLeavesNoBitThatWouldBeBetterFlipped) {
       VectorXd flipped = b.col(i);
       flipped[k] = -flipped[k];
       EXPECT_LE(error(b.col(i)), error(flipped) + 1e-6);
+    }
+  }
+}
+
+// Each bit is what the paper's closed form says, at the W of the step.
+TEST(SdhSteps, WithTheHingeLossTheBStepIsInClosedForm) {
+  SdhOptions options = options_with(0.01);
+  options.loss = SdhOptions::Loss::hinge;
+  Example e(options);
+  double last = 0;
+  for (int i = 0; i < 3; ++i) {
+    e.fit();
+    const MatrixXd w = e.steps->w();
+    const MatrixXd f = (e.steps->p().transpose() * e.phi()).colwise() + e.steps->c();
+    if (i > 0) {
+      EXPECT_LE(e.steps->label_error(), last);  // classes that have codes are easier to tell apart
+    }
+    last = e.steps->label_error();
+    e.steps->improve();
+    const MatrixXd b = e.b();
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      VectorXd sum = 2 * 0.01 * f.col(j);
+      for (Eigen::Index c = 0; c < 4; ++c) sum += w.col(e.labels.of[static_cast<std::size_t>(j)]) - w.col(c);
+      for (Eigen::Index k = 0; k < b.rows(); ++k) {
+        if (std::abs(sum[k]) > 1e-5) {
+          EXPECT_EQ(b(k, j) > 0, sum[k] > 0);
+        }
+      }
     }
   }
 }
@@ -206,18 +238,45 @@ TEST(Sdh, TellsRingsApart) {
   EXPECT_GT(right, 190U);
 }
 
-TEST(Sdh, UnlabelledSamplesChangeNothingButTheAnchors) {
-  const Rings all = rings(300, 1);
-  std::vector<std::int64_t> labels = all.labels;
-  for (std::size_t i = 200; i < 300; ++i) labels[i] = -1;
-  // Where every sample is an anchor, what the unlabelled look like is all that matters about them.
-  const TrainOptions options{.method = "sdh", .bits = 6, .set = {{"width", "0.3"}}, .labels = labels};
-  const Model model = train(all.x, options);
-  EXPECT_EQ(std::get<AnchorNetwork>(model.function).anchor_count(), 300U);
-  EXPECT_EQ(train(rings(40, 3).x, {.method = "sdh", .bits = 6, .labels = rings(40, 3).labels}).bits(), 6U);
+TEST(Sdh, TellsRingsApartWithTheHingeLossToo) {
+  const Rings seen = rings(600, 1);
+  const TrainOptions options{
+      .method = "sdh", .bits = 12, .threads = 1, .set = {{"anchors", "60"}, {"loss", "hinge"}}, .labels = seen.labels};
+  const Model model = train(seen.x, options);
+  const Codes codes = encode(model, seen.x);
+  std::size_t right = 0;
+  for (std::size_t i = 2; i < codes.size(); ++i) {
+    const std::size_t own = i % 2;
+    right += hamming_distance(codes[i], codes[own]) < hamming_distance(codes[i], codes[1 - own]) ? 1U : 0U;
+  }
+  EXPECT_GT(right, 570U);
+  TrainOptions on_three = options;
+  on_three.threads = 3;
+  EXPECT_EQ(fingerprint(model), fingerprint(train(seen.x, on_three)));
 }
 
-TEST(Sdh, AWidthThatMakesAllGaussiansEqualIsRefused) {
+// The code of an unlabelled sample is nobody's business, but it may be an anchor.
+TEST(Sdh, UnlabelledSamplesAreAnchorsAndNothingElse) {
+  const Rings all = rings(300, 1);
+  TrainOptions options{.method = "sdh", .bits = 6, .set = {{"width", "0.3"}}, .labels = all.labels};
+  for (std::size_t i = 200; i < 300; ++i) options.labels[i] = -1;
+  const Model model = train(all.x, options);
+  const auto& function = std::get<AnchorNetwork>(model.function);
+  EXPECT_EQ(function.anchor_count(), 300U);  // of 1,000 asked for
+  const Codes codes = encode(model, all.x);
+  std::size_t right = 0;
+  for (std::size_t i = 200; i < 300; ++i) {
+    right += hamming_distance(codes[i], codes[i % 2]) <= hamming_distance(codes[i], codes[1 - i % 2]) ? 1U : 0U;
+  }
+  EXPECT_GT(right, 90U);
+}
+
+TEST(Sdh, FewSamplesNeedNoOptions) {
+  const Rings few = rings(40, 3);
+  EXPECT_EQ(train(few.x, {.method = "sdh", .bits = 6, .labels = few.labels}).bits(), 6U);
+}
+
+TEST(Sdh, BadOptionsAreRefused) {
   const Rings data = rings(100, 1);
   EXPECT_BDNN_ERROR(train(data.x, {.method = "sdh", .bits = 4, .set = {{"width", "0"}}, .labels = data.labels}), misuse,
                     "width is 0.0001 to 10000, or auto");
