@@ -7,6 +7,7 @@
 #include "learn/class_head.h"
 #include "learn/class_samples.h"
 #include "learn/linear_svm.h"
+#include "learn/moments.h"
 #include "learn/network_start.h"
 #include "model/network_form.h"
 
@@ -56,6 +57,7 @@ std::size_t count_right(const Network& scores, const Vectors& x, const std::vect
 }
 
 Trained train_classifier(const TrainingTask& task, const ClassifierOptions& options) {
+  mean_of(task.x, task.threads);  // finds numbers that are not finite, by their row in the data
   const LabelledSamples samples = labelled_samples(task.x, task.labels, 0, task.seed, "classifier");
   const Vectors& x = samples.x;
   const Moments moments = moments_of(x, task.threads, task.progress);
