@@ -5,6 +5,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/bre/bre.h"
 #include "methods/itq/itq.h"
 #include "methods/ksh/ksh.h"
 #include "methods/lsh/lsh.h"
@@ -19,7 +20,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(), ksh_method(),
+      lsh_method(),     pca_method(),     pca_rr_method(), itq_method(), bre_u_method(),
+      uh_bdnn_method(), sh_bdnn_method(), ksh_method(),    bre_method(),
   };
   return all;
 }
