@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "data/format.h"
 #include "learn/affine.h"
@@ -30,7 +31,7 @@ BitAnchors draw_anchors(std::size_t bits, std::size_t weights, std::size_t ancho
   BitAnchors drawn;
   std::vector<std::uint32_t> place(anchors, static_cast<std::uint32_t>(anchors));
   for (std::size_t bit = 0; bit < bits; ++bit) {
-    drawn.of_bit.push_back(random_rows(anchors, std::min(weights, anchors), random));
+    drawn.of_bit.push_back(random_rows(anchors, weights, random));
     for (std::uint32_t& anchor : drawn.of_bit.back()) {
       if (place[anchor] == anchors) {
         place[anchor] = static_cast<std::uint32_t>(drawn.used.size());
@@ -114,17 +115,26 @@ Features linear_features(const AnchorNetwork& function, const Vectors& x, Thread
   return features;
 }
 
+// Says so where not all samples are learnt from.
+std::string stage_of(const std::string& name, const Vectors& x, const TrainingTask& task) {
+  if (x.size() == task.x.size()) return name;
+  return fmt::format("{}, on {} of {} samples", name, x.size(), task.x.size());
+}
+
 HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vectors& x, const PairTargets& targets) {
+  const bool linear = options.kernel == Kernel::linear;
+  if (linear && options.width != BreOptions().width) misuse("width is that of Gaussians; the linear kernel has none");
   const std::size_t count = anchor_count(options.anchors, BreOptions().anchors, x.size());
+  const std::size_t weights = anchor_count(options.weights, BreOptions().weights, count);
+  if (weights > count) misuse("a bit cannot have {} weights, one per anchor, if there are {} anchors", weights, count);
   AnchorNetwork function = sample_anchors(x, count, options.width, task.seed, task.threads);
   Random random(task.seed + 0x9e3779b97f4a7c15);
-  const BitAnchors anchors = draw_anchors(task.bits, static_cast<std::size_t>(options.weights), count, random);
+  const BitAnchors anchors = draw_anchors(task.bits, weights, count, random);
   keep_anchors(function, anchors.used);
-  const bool linear = options.kernel == Kernel::linear;
   const Features features =
       linear ? linear_features(function, x, task.threads) : gaussian_features(function, x, task.threads);
 
-  const std::size_t weights = anchors.of_bit.front().size();
+  const std::string stage = stage_of("weights", x, task);
   MatrixXd start(weights, task.bits);
   for (double& weight : start.reshaped()) weight = random.normal();
   CoordinateDescent descent(targets, features.values, anchors.of_bit, std::move(start), task.threads);
@@ -137,7 +147,7 @@ HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vect
       std::vector<std::uint32_t> weight_of_bit;
       for (const auto& order : orders) weight_of_bit.push_back(order[i]);
       descent.step(weight_of_bit);
-      task.progress.update("weights", (static_cast<std::size_t>(cycle) - 1) * weights + i + 1,
+      task.progress.update(stage, (static_cast<std::size_t>(cycle) - 1) * weights + i + 1,
                            static_cast<std::size_t>(options.cycles) * weights);
     }
     descent.normalise();
@@ -211,7 +221,6 @@ SupervisedBreOptions paper_profile() {
 }
 UnsupervisedBreOptions unsupervised_paper_profile() {
   UnsupervisedBreOptions options;
-  options.kernel = Kernel::linear;
   options.samples = 1000;
   return options;
 }
@@ -245,7 +254,7 @@ Method bre_u_method() {
        .summary = "kernels at anchors; Hamming distances rebuild those of the vectors",
        .reference = kReference,
        .options = std::move(options),
-       .profiles = {{"paper", "linear kernel, 1,000 samples", unsupervised_paper_profile()}},
+       .profiles = {{"paper", "1,000 samples, as the authors", unsupervised_paper_profile()}},
        .train = train_bre_u});
 }
 

@@ -29,6 +29,8 @@ struct SupervisedBreOptions : BreOptions {
 
 struct UnsupervisedBreOptions : BreOptions {
   int samples = 5000;  // to learn from, at random; 0: all
+
+  UnsupervisedBreOptions() { kernel = Kernel::linear; }
 };
 
 Method bre_method();

@@ -1,5 +1,6 @@
 #include "methods/ksh/ksh.h"
 
+#include "base/error.h"
 #include "learn/affine.h"
 #include "learn/anchors.h"
 #include "learn/class_samples.h"
@@ -41,6 +42,7 @@ WhitenedFeatures whitened_features(const AnchorNetwork& anchors, const Vectors& 
     add_gram_lower(z.data() + range.first * n, n, n, range.count, sum.data(), n);
   });
   const Eigenpairs axes = top_eigenpairs(gram.value / static_cast<double>(x.size()), n);
+  if (!(axes.values[0] > 0)) misuse("the Gaussians are the same for all samples; choose another width");
   // Rounding may leave variances below zero.
   const VectorXd scale = (axes.values.array().max(0) + ridge * axes.values[0]).rsqrt();
   features.whitening = scale.asDiagonal() * axes.vectors.transpose();
