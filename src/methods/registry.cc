@@ -6,6 +6,7 @@
 #include "bdnn/version.h"
 #include "learn/decoder.h"
 #include "methods/ba/ba.h"
+#include "methods/bre/bre.h"
 #include "methods/classifier/classifier.h"
 #include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
@@ -30,9 +31,10 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),      sklsh_method(),   klsh_method(),       pca_method(), pca_rr_method(), isohash_method(),
-      sh_method(),       sph_method(),     itq_method(),        kmh_method(), ba_method(),     uh_bdnn_method(),
-      lda_hash_method(), itq_cca_method(), classifier_method(), ksh_method(), sdh_method(),    sh_bdnn_method(),
+      lsh_method(),        sklsh_method(), klsh_method(),    pca_method(),      pca_rr_method(),
+      isohash_method(),    sh_method(),    sph_method(),     itq_method(),      kmh_method(),
+      ba_method(),         bre_u_method(), uh_bdnn_method(), lda_hash_method(), itq_cca_method(),
+      classifier_method(), bre_method(),   ksh_method(),     sdh_method(),      sh_bdnn_method(),
   };
   return all;
 }

@@ -1,5 +1,6 @@
 #include "methods/ksh/ksh.h"
 
+#include "base/error.h"
 #include "learn/affine.h"
 #include "learn/anchors.h"
 #include "learn/class_samples.h"
@@ -41,6 +42,7 @@ WhitenedFeatures whitened_features(const AnchorNetwork& anchors, const Vectors& 
     add_gram_lower(z.data() + range.first * n, n, n, range.count, sum.data(), n);
   });
   const Eigenpairs axes = top_eigenpairs(gram.value / static_cast<double>(x.size()), n);
+  if (!(axes.values[0] > 0)) misuse("the Gaussians are the same for all samples; choose another width");
   // Rounding may leave variances below zero.
   const VectorXd scale = (axes.values.array().max(0) + ridge * axes.values[0]).rsqrt();
   features.whitening = scale.asDiagonal() * axes.vectors.transpose();
@@ -108,6 +110,7 @@ Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
 KshOptions paper_profile() {
   KshOptions options;
   options.per_class = 3000;
+  options.steps = 500;
   return options;
 }
 
@@ -128,7 +131,10 @@ Method ksh_method() {
                    real_option_at<KshOptions>(
                        "ridge", "added to the variances of the features, as a share of the largest",
                        [](auto& o) -> auto& { return o.ridge; }, 1e-12, 1)},
-       .profiles = {{"paper", "3,000 samples of each class, as in the comparison of the BDNN paper", paper_profile()}},
+       .profiles =
+           {{"paper",
+             "3,000 samples of each class, as in the BDNN paper's comparison; as many steps as the authors' program",
+             paper_profile()}},
        .supervised = true,
        .train = train_ksh});
 }

@@ -18,7 +18,7 @@ struct KshOptions {
   int anchors = 300;    // no more than samples, where this default is left as it is
   double width = 2;     // of the Gaussians: exp(-d^2 / (width * mean squared distance))
   int per_class = 0;    // samples of each class to learn from, at random; 0: all
-  int steps = 500;      // gradient steps per bit, at most
+  int steps = 100;      // gradient steps per bit, at most
   double ridge = 1e-6;  // added to the variances of the features, as a share of the largest
 };
 

@@ -13,7 +13,7 @@
 namespace bdnn {
 namespace {
 
-// Uneven classes over several blocks would be slow with an m x m matrix; one block and a bit are enough.
+// Uneven classes.
 ClassLabels random_labels(std::size_t classes, std::size_t count, Random& random) {
   std::vector<std::int64_t> labels(count);
   for (auto& label : labels) label = static_cast<std::int64_t>(std::min(random.below(classes), random.below(classes)));
@@ -74,8 +74,7 @@ struct Residuals {
 
 TEST(LabelResidual, EqualsTheFormOfAllPairs) {
   Threads threads(2);
-  for (const int found : {0, 1, 5}) {
-    const Eigen::Index m = 2048 + 77;
+  for (const auto& [found, m] : {std::pair{0, 200}, {1, 200}, {5, 300}}) {
     const Residuals r(4, m, 6, found, 3, threads);
     Random random(9);
     const VectorXf y = random_matrix(m, 1, random);
@@ -85,14 +84,31 @@ TEST(LabelResidual, EqualsTheFormOfAllPairs) {
     const double scale = r.formed.norm() * static_cast<double>(y.squaredNorm());
     EXPECT_NEAR(search.quadratic(y), y.cast<double>().dot(ry), 1e-6 * scale) << found;
     LabelResidual::Sums sums = r.fast.zero();
-    r.fast.add({0, 2048}, y.data(), sums);
-    r.fast.add({2048, 77}, y.data() + 2048, sums);
+    r.fast.add({0, 150}, y.data(), sums);
+    r.fast.add({150, static_cast<std::size_t>(m - 150)}, y.data() + 150, sums);
     VectorXf fast_ry(m);
-    r.fast.multiply({0, 2048}, sums, fast_ry.data());
-    r.fast.multiply({2048, 77}, sums, fast_ry.data() + 2048);
+    r.fast.multiply({0, 150}, sums, fast_ry.data());
+    r.fast.multiply({150, static_cast<std::size_t>(m - 150)}, sums, fast_ry.data() + 150);
     EXPECT_LT((fast_ry.cast<double>() - ry).norm(), 1e-5 * ry.norm()) << found;
-    EXPECT_NEAR(r.fast.objective(), r.formed.squaredNorm() / std::pow(6.0 * static_cast<double>(m), 2), 1e-9) << found;
+    EXPECT_NEAR(r.fast.objective(), r.formed.squaredNorm() / std::pow(6.0 * m, 2), 1e-9) << found;
   }
+}
+
+TEST(LabelResidual, IsTheSameOverSeveralBlocks) {
+  Threads threads(2);
+  constexpr std::size_t kSamples = 2 * kSamplesPerBlock + 77;
+  Random random(2);
+  LabelResidual residual(random_labels(4, kSamples, random), 3);
+  residual.subtract(random_signs(kSamples, random), threads);
+  const VectorXf b = random_signs(kSamples, random);  // whose sums are whole numbers
+  LabelResidual::Sums sums = residual.zero();
+  residual.add({0, kSamples}, b.data(), sums);
+  const MatrixXf z = random_matrix(3, kSamples, random);
+  const BitSearch search(z, residual, threads);
+  EXPECT_EQ(search.quadratic(b), residual.quadratic(sums));
+  EXPECT_TRUE(search.sums(b).isApprox(z.cast<double>() * b.cast<double>(), 1e-5));
+  const VectorXd w = random_matrix(3, 1, random).cast<double>();
+  EXPECT_TRUE(search.outputs(w).isApprox((z.cast<double>().transpose() * w).cast<float>(), 1e-5F));
 }
 
 TEST(BitSearch, TheGradientIsThatOfFiniteDifferences) {
