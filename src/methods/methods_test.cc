@@ -314,7 +314,7 @@ TEST(Itq, TurnsClustersAtTheCornersOfASquareBackToTheCorners) {
 TEST(Options, MistakesListWhatIsRight) {
   const Vectors x = gaussian(8, 100);
   EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse,
-                    "there is no method 'itqq'; there are lsh, pca, pca-rr, itq, uh-bdnn, sh-bdnn");
+                    "there is no method 'itqq'; there are lsh, pca, pca-rr, itq, semantic, dh, uh-bdnn, sh-bdnn");
   EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotation", "3"}}}), misuse,
                     "itq has no option 'rotation'; it has rotations");
   EXPECT_BDNN_ERROR(train(x, {.method = "pca", .bits = 4, .set = {{"a", "3"}}}), misuse,

@@ -5,10 +5,12 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/dh/dh.h"
 #include "methods/itq/itq.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/semantic/semantic.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
@@ -18,7 +20,8 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(), pca_method(), pca_rr_method(), itq_method(), uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(),      pca_method(), pca_rr_method(),  itq_method(),
+      semantic_method(), dh_method(),  uh_bdnn_method(), sh_bdnn_method(),
   };
   return all;
 }
