@@ -10,15 +10,21 @@ LayerSizes::LayerSizes(std::vector<std::size_t> units, Path path) : units_(std::
   for (std::size_t l = 0; l < count(); ++l) offsets_.push_back(offsets_.back() + (inputs(l) + 1) * outputs(l));
 }
 
-Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset,
-                   double factor) {
+LayerSizes layers_below(std::size_t l, const LayerSizes& sizes) {
+  std::vector<std::size_t> units;
+  for (std::size_t k = 0; k <= l; ++k) units.push_back(sizes.inputs(k));
+  return LayerSizes(units);
+}
+
+Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset, double factor,
+                   const LayerActivations& activations) {
   using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Network network;
   for (std::size_t l = 0; l < sizes.count(); ++l) {
     Layer layer;
     layer.inputs = sizes.inputs(l);
     layer.outputs = sizes.outputs(l);
-    layer.activation = l + 1 < sizes.count() ? Activation::sigmoid : Activation::identity;
+    layer.activation = activations.of(l, sizes);
     MatrixXd weight = view(parameters.data() + sizes.weights(l), layer.outputs, layer.inputs).cast<double>();
     VectorXd bias = view(parameters.data() + sizes.biases(l), layer.outputs, 1).cast<double>();
     if (l == 0) {
@@ -44,8 +50,8 @@ Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters
 }
 
 template <class T>
-LayerStack<T>::LayerStack(const LayerSizes& sizes, const T* parameters, bool squash_last)
-    : sizes_(sizes), squash_last_(squash_last) {
+LayerStack<T>::LayerStack(const LayerSizes& sizes, const T* parameters, const LayerActivations& activations)
+    : sizes_(sizes), activations_(activations) {
   for (std::size_t l = 0; l < sizes.count(); ++l) {
     const std::size_t in = sizes.inputs(l);
     const std::size_t out = sizes.outputs(l);
@@ -68,16 +74,40 @@ void LayerStack<T>::forward(const T* x, std::size_t count, const std::vector<T*>
     multiply(linear_, x, count, sizes_.dimension(), beside.data(), sizes_.bits());
   }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const std::size_t out = sizes_.outputs(l);
-    multiply(layers_[l].weight, x, count, sizes_.inputs(l), h[l], out);
-    if (l + 1 < layers_.size() || squash_last_) {
-      add_bias_and_squash(layers_[l].bias, out, count, h[l]);
-    } else {
-      add_bias(layers_[l].bias, out, count, h[l]);
-    }
+    forward(l, x, count, nullptr, h[l]);
     x = h[l];
   }
   for (std::size_t i = 0; i < beside.size(); ++i) h.back()[i] += beside[i];
+}
+
+template <class T>
+void LayerStack<T>::forward(std::size_t layer, const T* x, std::size_t count, const T* noise, T* h) const {
+  const std::size_t out = sizes_.outputs(layer);
+  const T* bias = layers_[layer].bias;
+  multiply(layers_[layer].weight, x, count, sizes_.inputs(layer), h, out);
+  if (noise != nullptr) {
+    for (std::size_t i = 0; i < count * out; ++i) h[i] += noise[i];
+  }
+  switch (activations_.of(layer, sizes_)) {
+    case Activation::sigmoid: return add_bias_and_squash(bias, out, count, h);
+    case Activation::tanh: return add_bias_and_tanh(bias, out, count, h);
+    default: return add_bias(bias, out, count, h);
+  }
+}
+
+template <class T>
+void LayerStack<T>::back_through_function(std::size_t layer, const T* h, std::size_t count, T* delta) const {
+  const std::size_t size = count * sizes_.outputs(layer);
+  switch (activations_.of(layer, sizes_)) {
+    case Activation::sigmoid: return through_sigmoid(h, size, delta);
+    case Activation::tanh: return through_tanh(h, size, delta);
+    default: return;
+  }
+}
+
+template <class T>
+void LayerStack<T>::back_through_weights(std::size_t layer, const T* delta, std::size_t count, T* below) const {
+  multiply(layers_[layer].transposed, delta, count, sizes_.outputs(layer), below, sizes_.inputs(layer));
 }
 
 template <class T>
@@ -106,6 +136,7 @@ Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> LayerStack<T>::outputs(const Tr
 template <class T>
 void LayerStack<T>::backward(const T* x, std::size_t count, const std::vector<T*>& h, std::vector<T>& delta,
                              std::vector<T>& scratch, T* gradient) const {
+  back_through_function(layers_.size() - 1, h.back(), count, delta.data());
   if (sizes_.has_linear_path()) {
     const std::size_t bits = sizes_.bits();
     add_product_transposed(delta.data(), bits, bits, x, sizes_.dimension(), sizes_.dimension(), count,
@@ -120,8 +151,8 @@ void LayerStack<T>::backward(const T* x, std::size_t count, const std::vector<T*
     for (std::size_t j = 0; j < count; ++j) add_bias(delta.data() + j * out, out, 1, bias);
     if (l == 0) return;
     scratch.resize(in * count);
-    multiply(layers_[l].transposed, delta.data(), count, out, scratch.data(), in);
-    through_sigmoid(h[l - 1], in * count, scratch.data());
+    back_through_weights(l, delta.data(), count, scratch.data());
+    back_through_function(l - 1, h[l - 1], count, scratch.data());
     delta.swap(scratch);
   }
 }

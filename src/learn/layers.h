@@ -12,7 +12,7 @@
 namespace bdnn {
 
 // The units of the layers, s_1 = D to the code's L, and where each layer's parameters stand in the vector: the
-// weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l). All but the last layer squash by the sigmoid.
+// weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l).
 // There may be a linear path beside the layers, A (L x D, column-major), whose A x is added to the last layer's
 // outputs; its weights stand at the end.
 class LayerSizes {
@@ -43,21 +43,41 @@ class LayerSizes {
   Path path_;
 };
 
+// The layers before layer l, as a network of their own.
+LayerSizes layers_below(std::size_t l, const LayerSizes& sizes);
+
+// The functions of the layers: the identity, sigmoid or tanh.
+struct LayerActivations {
+  Activation hidden = Activation::sigmoid;  // of all layers but the last
+  Activation last = Activation::identity;
+
+  Activation of(std::size_t layer, const LayerSizes& sizes) const { return layer + 1 < sizes.count() ? hidden : last; }
+};
+
 // The network as a hash function of the vectors x, if it was trained on (x - offset) * factor.
-Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset,
-                   double factor);
+Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset, double factor,
+                   const LayerActivations& activations = {});
 
 // A network made ready to run forward and back; shared by all threads.
 template <class T>
 class LayerStack {
  public:
-  // `squash_last`: for the hidden layers of a larger network.
-  LayerStack(const LayerSizes& sizes, const T* parameters, bool squash_last = false);
+  // With a linear path, the last layer's function must be the identity.
+  LayerStack(const LayerSizes& sizes, const T* parameters, const LayerActivations& activations = {});
 
   const LayerSizes& sizes() const { return sizes_; }
 
   // h[l] = the outputs of layer l (outputs(l) x count), for all layers; x is dimension() x count.
   void forward(const T* x, std::size_t count, const std::vector<T*>& h) const;
+
+  // One layer, which a linear path does not reach: h from what the layer before gives. `noise`, if not null, is laid
+  // out as h and added to what the layer's function sees.
+  void forward(std::size_t layer, const T* x, std::size_t count, const T* noise, T* h) const;
+
+  // The way back through one layer: from dJ/d(outputs) to what its function saw, in place, given its outputs h; and
+  // from there to dJ/d(inputs), of all layers but the first.
+  void back_through_function(std::size_t layer, const T* h, std::size_t count, T* delta) const;
+  void back_through_weights(std::size_t layer, const T* delta, std::size_t count, T* below) const;
 
   // The outputs of the last layer for all samples of the set: bits() x m.
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> outputs(const TrainingSet& set, Threads& threads) const;
@@ -74,7 +94,7 @@ class LayerStack {
     const T* bias;
   };
   const LayerSizes& sizes_;
-  bool squash_last_;
+  LayerActivations activations_;
   std::vector<Packed> layers_;
   PackedMatrix<T> linear_;
 };

@@ -17,13 +17,6 @@ std::size_t between(double at, double low, double high, double from, double to) 
   return static_cast<std::size_t>(std::lround(from + (at - low) / (high - low) * (to - from)));
 }
 
-// The layers before layer l, a network whose last layer squashes as it does in the whole.
-LayerSizes layers_below(std::size_t l, const LayerSizes& sizes) {
-  std::vector<std::size_t> units;
-  for (std::size_t k = 0; k <= l; ++k) units.push_back(sizes.inputs(k));
-  return LayerSizes(units);
-}
-
 // Room for what the layers give for a few samples.
 struct HiddenOutputs {
   std::vector<std::vector<float>> layers;
@@ -133,7 +126,7 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
       if (!centred) second += mean * mean.transpose();
     } else {
       const LayerSizes below = layers_below(l, sizes);
-      const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
+      const LayerStack<float> stack(below, parameters.data(), {.last = Activation::sigmoid});
       DoubleSum total{MatrixXd::Zero(static_cast<Eigen::Index>(inputs), static_cast<Eigen::Index>(inputs + 1))};
       const MatrixXf zero = total.value.cast<float>();
       sum_over_samples(threads, set.size(), zero, total, [&](const Range& block, MatrixXf& sum) {
@@ -211,7 +204,7 @@ void fit_last_layer(const LayerSizes& sizes, const TrainingSet& set, const Targe
   const std::size_t last = sizes.count() - 1;
   const std::size_t bits = sizes.bits();
   const LayerSizes below = layers_below(last, sizes);
-  const LayerStack<float> stack(below, parameters.data(), /*squash_last=*/true);
+  const LayerStack<float> stack(below, parameters.data(), {.last = Activation::sigmoid});
   // The regression of a decoder, which here "decodes" codes from hidden outputs.
   const RidgeSums sums =
       sums_over(set, below.bits(), bits, threads,

@@ -62,9 +62,16 @@ void sigmoid_back(const T* h, std::size_t size, T* delta) {
   transform(h, size, delta, [](auto y, auto v) HWY_ATTR { return hn::Mul(v, hn::NegMulAdd(y, y, y)); });
 }
 
-void bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h) {
-  const Tag<float> d;
-  const auto limit = hn::Set(d, 40.0F);  // beyond, tanh is +-1 in float
+template <class T>
+void tanh_back(const T* h, std::size_t size, T* delta) {
+  const auto one = hn::Set(Tag<T>(), T{1});
+  transform(h, size, delta, [&](auto y, auto v) HWY_ATTR { return hn::Mul(v, hn::NegMulAdd(y, y, one)); });
+}
+
+template <class T>
+void bias_and_tanh(const T* bias, std::size_t rows, std::size_t count, T* h) {
+  const Tag<T> d;
+  const auto limit = hn::Set(d, T{40});  // beyond, tanh is +-1
   for (std::size_t j = 0; j < count; ++j, h += rows) {
     transform(bias, rows, h,
               [&](auto b, auto z) HWY_ATTR { return hn::Tanh(d, hn::Clamp(hn::Add(z, b), hn::Neg(limit), limit)); });
@@ -131,8 +138,14 @@ void squash_f32(const float* bias, std::size_t rows, std::size_t count, float* h
 void squash_f64(const double* bias, std::size_t rows, std::size_t count, double* h) {
   bias_and_sigmoid(bias, rows, count, h);
 }
+void tanh_f32(const float* bias, std::size_t rows, std::size_t count, float* h) { bias_and_tanh(bias, rows, count, h); }
+void tanh_f64(const double* bias, std::size_t rows, std::size_t count, double* h) {
+  bias_and_tanh(bias, rows, count, h);
+}
 void back_f32(const float* h, std::size_t size, float* delta) { sigmoid_back(h, size, delta); }
 void back_f64(const double* h, std::size_t size, double* delta) { sigmoid_back(h, size, delta); }
+void tanh_back_f32(const float* h, std::size_t size, float* delta) { tanh_back(h, size, delta); }
+void tanh_back_f64(const double* h, std::size_t size, double* delta) { tanh_back(h, size, delta); }
 
 }  // namespace
 }  // namespace bdnn::HWY_NAMESPACE
@@ -145,13 +158,16 @@ HWY_EXPORT(bias_f32);
 HWY_EXPORT(bias_f64);
 HWY_EXPORT(squash_f32);
 HWY_EXPORT(squash_f64);
-HWY_EXPORT(bias_and_tanh);
+HWY_EXPORT(tanh_f32);
+HWY_EXPORT(tanh_f64);
 HWY_EXPORT(bias_and_exp);
 HWY_EXPORT(bias_and_cosine);
 HWY_EXPORT(distances);
 HWY_EXPORT(gaussians);
 HWY_EXPORT(back_f32);
 HWY_EXPORT(back_f64);
+HWY_EXPORT(tanh_back_f32);
+HWY_EXPORT(tanh_back_f64);
 }  // namespace
 
 template <>
@@ -174,9 +190,15 @@ void add_bias_and_squash(const double* bias, std::size_t rows, std::size_t count
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(squash_f64)(bias, rows, count, h);
 }
+template <>
 void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h) {
   choose_simd_target();
-  HWY_DYNAMIC_DISPATCH(bias_and_tanh)(bias, rows, count, h);
+  HWY_DYNAMIC_DISPATCH(tanh_f32)(bias, rows, count, h);
+}
+template <>
+void add_bias_and_tanh(const double* bias, std::size_t rows, std::size_t count, double* h) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(tanh_f64)(bias, rows, count, h);
 }
 void add_bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h) {
   choose_simd_target();
@@ -205,6 +227,16 @@ template <>
 void through_sigmoid(const double* h, std::size_t size, double* delta) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(back_f64)(h, size, delta);
+}
+template <>
+void through_tanh(const float* h, std::size_t size, float* delta) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(tanh_back_f32)(h, size, delta);
+}
+template <>
+void through_tanh(const double* h, std::size_t size, double* delta) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(tanh_back_f64)(h, size, delta);
 }
 
 }  // namespace bdnn

@@ -1,4 +1,4 @@
-// What follows a product: a layer's bias and its function, the sigmoid's derivative, distances and Gaussians.
+// What follows a product: a layer's bias and its function, derivatives, distances and Gaussians.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ template <class T>
 void add_bias_and_squash(const T* bias, std::size_t rows, std::size_t count, T* h);
 
 // h = tanh(h + bias)
-void add_bias_and_tanh(const float* bias, std::size_t rows, std::size_t count, float* h);
+template <class T>
+void add_bias_and_tanh(const T* bias, std::size_t rows, std::size_t count, T* h);
 
 // h = exp(h + bias), 0 below the smallest normal float.
 void add_bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h);
@@ -32,5 +33,9 @@ void products_to_gaussians(const float* row_norms, const float* column_norms, fl
 // delta = delta * h (1 - h): the way back through the sigmoid, where h is what it gave.
 template <class T>
 void through_sigmoid(const T* h, std::size_t size, T* delta);
+
+// delta = delta * (1 - h^2): the way back through tanh.
+template <class T>
+void through_tanh(const T* h, std::size_t size, T* delta);
 
 }  // namespace bdnn

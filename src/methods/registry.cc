@@ -8,6 +8,7 @@
 #include "methods/ba/ba.h"
 #include "methods/bre/bre.h"
 #include "methods/classifier/classifier.h"
+#include "methods/dh/dh.h"
 #include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
 #include "methods/itq_cca/itq_cca.h"
@@ -19,6 +20,7 @@
 #include "methods/method.h"
 #include "methods/pca/pca.h"
 #include "methods/sdh/sdh.h"
+#include "methods/semantic/semantic.h"
 #include "methods/sh/sh.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
 #include "methods/sklsh/sklsh.h"
@@ -31,10 +33,10 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),        sklsh_method(), klsh_method(),    pca_method(),      pca_rr_method(),
-      isohash_method(),    sh_method(),    sph_method(),     itq_method(),      kmh_method(),
-      ba_method(),         bre_u_method(), uh_bdnn_method(), lda_hash_method(), itq_cca_method(),
-      classifier_method(), bre_method(),   ksh_method(),     sdh_method(),      sh_bdnn_method(),
+      lsh_method(), sklsh_method(), klsh_method(),    pca_method(),      pca_rr_method(),  isohash_method(),
+      sh_method(),  sph_method(),   itq_method(),     kmh_method(),      ba_method(),      semantic_method(),
+      dh_method(),  bre_u_method(), uh_bdnn_method(), lda_hash_method(), itq_cca_method(), classifier_method(),
+      bre_method(), ksh_method(),   sdh_method(),     sh_bdnn_method(),
   };
   return all;
 }
