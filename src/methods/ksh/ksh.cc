@@ -72,7 +72,11 @@ Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
   LabelledSamples samples = labelled_samples(task.x, task.labels, options.per_class, task.seed, "ksh");
   const std::size_t count = anchor_count(options.anchors, KshOptions().anchors, samples.x.size());
   AnchorNetwork function = sample_anchors(samples.x, count, options.width, task.seed, task.threads);
-  task.progress.update("bits", 0, task.bits);
+  // Says so where not all samples are learnt from.
+  const std::string stage = samples.x.size() == task.x.size()
+                                ? "bits"
+                                : fmt::format("bits, on {} of {} samples", samples.x.size(), task.x.size());
+  task.progress.update(stage, 0, task.bits);
   const WhitenedFeatures features = whitened_features(function, samples.x, options.ridge, task.threads);
   const MatrixXf& z = features.z;
   LabelResidual residual(std::move(samples.labels), task.bits);
@@ -100,7 +104,7 @@ Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
     const VectorXd zb = search.sums(b);
     zrz -= zb * zb.transpose();
     weights.row(static_cast<Eigen::Index>(bit)) = w.transpose();
-    task.progress.update("bits", bit + 1, task.bits);
+    task.progress.update(stage, bit + 1, task.bits);
     task.progress.round({{"bit", static_cast<double>(bit + 1)}, {"objective", residual.objective()}});
   }
   function.network = affine_network(small_product(weights, features.whitening), features.mean);
