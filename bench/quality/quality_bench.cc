@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <sstream>
 
 #include "base/random.h"
@@ -46,15 +45,10 @@ struct Part {
   std::vector<std::int64_t> query_labels;
 };
 
-// The first `count` of 0, 1, ... in a random order that the seed alone decides.
+// Rows that the seed alone decides.
 std::vector<std::uint32_t> random_rows(std::size_t of, std::size_t count, std::uint64_t seed) {
-  std::vector<std::uint32_t> rows(of);
-  std::iota(rows.begin(), rows.end(), 0U);
   Random random(seed);
-  count = std::min(count, of);
-  for (std::size_t i = 0; i < count; ++i) std::swap(rows[i], rows[i + random.below(of - i)]);
-  rows.resize(count);
-  return rows;
+  return bdnn::random_rows(of, std::min(count, of), random);
 }
 
 std::vector<std::int64_t> labels_of(const std::string& path, const std::vector<std::uint32_t>& rows) {

@@ -24,5 +24,6 @@
 #include "bdnn/results.h"
 #include "bdnn/scores.h"
 #include "bdnn/search.h"
+#include "bdnn/spherical.h"
 #include "bdnn/vectors.h"
 #include "bdnn/version.h"

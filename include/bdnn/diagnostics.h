@@ -43,7 +43,7 @@ CodesDiagnostics diagnose_codes(const Codes& codes, int threads = 0);
 std::string summary_of(const CodesDiagnostics& diagnostics);  // "10000 codes: 9731 distinct, no constant bits"
 std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool of_classes);
 
-// How far a model's outputs h are from binary on given vectors.
+// How far a model's outputs h are from binary on given vectors. A model without outputs raises Error.
 struct QuantizationDiagnostics {
   double mean_magnitude = 0;  // mean of |h|
   double error = 0;           // mean of (sgn(h) - h / mean|h|)^2: 0 if all outputs have the same magnitude

@@ -1,4 +1,4 @@
-// Metrics of retrieval: average precision, precision and recall of a ranking by Hamming distance or by score.
+// Metrics of retrieval: average precision, precision and recall of a ranking by a distance of codes or by score.
 // docs/evaluation.md derives the formulas.
 #pragma once
 
@@ -107,10 +107,10 @@ struct MetricsResult {
 using NamedValues = std::vector<std::pair<std::string, double>>;
 NamedValues values_of(const MetricsResult& result);
 
-// Ranks the database for every query, in one pass over the codes and without sorting. Inputs that do not fit together
-// raise Error.
+// Ranks the database for every query, in one pass over the codes and without sorting. `by` is a distance of codes:
+// Hamming's or the spherical one, to which radii do not apply. Inputs that do not fit together raise Error.
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
-                             const MetricsOptions& options, Progress& progress);
+                             const MetricsOptions& options, Progress& progress, RankBy by = RankBy::hamming);
 
 // The same for a ranking by asymmetric distance or reconstruction, whose queries are vectors. Radii do not apply, and
 // Ties::order raises Error.

@@ -29,10 +29,12 @@ struct Layer {
 // random Fourier features of SKLSH. The last layer must not be a sigmoid, which is never negative.
 struct Network {
   std::vector<Layer> layers;
-  // A linear path beside the layers: linear * inputs is added to what the last layer gives before its activation. An
-  // outputs x inputs matrix of the whole network, row-major; empty: no such path.
+  // A linear path beside the layers: linear * inputs is added to what a layer gives before its activation, the last
+  // layer unless others follow the path. A matrix of that layer's outputs x the network's inputs, row-major; empty: no
+  // such path.
   std::vector<float> linear = {};
-  bool unit_inputs = false;  // inputs are scaled to unit length first; a zero vector stays zero
+  bool unit_inputs = false;             // inputs are scaled to unit length first; a zero vector stays zero
+  std::size_t layers_after_linear = 0;  // how many layers follow the one that the path is added to
 };
 
 // A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical
@@ -53,6 +55,20 @@ struct AnchorNetwork {
 };
 std::string_view name_of(AnchorNetwork::Kernel kernel);
 
+// Codewords in subspaces, as in product quantization: a vector is projected, its coordinates are split into parts, and
+// the bits of a part are the index of its nearest codeword, of several equally near the first. K-means Hashing. There
+// are no outputs before the sign.
+struct ProductQuantizer {
+  struct Part {
+    std::size_t bits = 0;          // 1 to 8
+    std::size_t dimension = 0;     // its share of the projection's outputs
+    std::vector<float> codewords;  // 2^bits, one after the other, `dimension` floats each; bit k of an index is bit k
+  };
+  Layer projection;          // identity; the parts take its outputs one after the other
+  std::vector<Part> parts;   // in the order of their bits in the code
+  bool unit_inputs = false;  // vectors are scaled to unit length first, as by Network
+};
+
 // Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits as -1 and +1. If
 // `group` is 4 or 8, bits form groups of that size (the last may be smaller), and the products of a group's bits are
 // features too, so that each value of a group stands for a vector of its own. Features are ordered by group; within a
@@ -63,7 +79,7 @@ struct Decoder : Layer {
 
 // Many methods, few forms: every method trains one of these, so encoders and file layouts exist per form, not per
 // method.
-using HashFunction = std::variant<Network, AnchorNetwork>;
+using HashFunction = std::variant<Network, AnchorNetwork, ProductQuantizer>;
 
 // How a model was trained; has no influence on what it computes.
 struct TrainingRecord {

@@ -3,8 +3,18 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+#include <utility>
 
 namespace bdnn {
+
+std::vector<std::uint32_t> random_rows(std::size_t of, std::size_t count, Random& random) {
+  std::vector<std::uint32_t> rows(of);
+  std::iota(rows.begin(), rows.end(), 0U);
+  for (std::size_t i = 0; i < count; ++i) std::swap(rows[i], rows[i + random.below(of - i)]);
+  rows.resize(count);
+  return rows;
+}
 
 double portable_log(double x) {
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)); ln m = 2 atanh(s) = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1).

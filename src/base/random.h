@@ -1,8 +1,10 @@
 // Random numbers that are the same everywhere: the standard fixes std::mt19937_64 but not its distributions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <vector>
 
 namespace bdnn {
 
@@ -30,6 +32,9 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+// `count` different numbers below `of`, in random order.
+std::vector<std::uint32_t> random_rows(std::size_t of, std::size_t count, Random& random);
 
 // ln(x) of a normal number x > 0, and cos(2 pi turns) for turns in [0, 1), by +, -, * and / alone, which IEEE 754 fixes
 // to the last bit. Within 2 units in the last place.

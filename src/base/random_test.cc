@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 namespace bdnn {
 namespace {
@@ -70,6 +71,18 @@ TEST(Random, BelowIsUniform) {
   std::array<int, 7> counts{};
   for (int i = 0; i < 70000; ++i) ++counts[random.below(7)];
   for (const int count : counts) EXPECT_NEAR(count, 10000, 500);
+}
+
+TEST(RandomRows, AreDifferentAndAnyRowMayCome) {
+  Random random(3);
+  std::set<std::uint32_t> seen;
+  for (int i = 0; i < 60; ++i) {
+    const auto rows = random_rows(10, 4, random);
+    EXPECT_EQ(std::set<std::uint32_t>(rows.begin(), rows.end()).size(), 4U);
+    seen.insert(rows.begin(), rows.end());
+  }
+  EXPECT_EQ(seen.size(), 10U);
+  EXPECT_EQ(random_rows(10, 10, random).size(), 10U);
 }
 
 }  // namespace

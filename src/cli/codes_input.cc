@@ -36,8 +36,9 @@ void CodesOptions::check(const EncodeOptions& options, const std::string& path) 
 void add_rank_option(Verb verb, RankBy& rank) {
   verb.text(
       "--rank", [&rank](const std::string& name) { rank = rank_by_name(name); },
-      "Distance to rank by: hamming (default), asymmetric (from the query's outputs before the sign to the\n"
-      "code) or reconstruction (from the query to the vector rebuilt from the code)");
+      "Distance to rank by: hamming (default), spherical (bits that differ, divided by bits set in both codes),\n"
+      "asymmetric (from the query's outputs before the sign to the code) or reconstruction (from the query to the\n"
+      "vector rebuilt from the code)");
 }
 
 Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank) {

@@ -109,11 +109,11 @@ void evaluate_files(const Arguments& arguments) {
   const auto progress = make_progress();
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
-  const bool hamming = arguments.rank == RankBy::hamming;
+  const bool by_codes = compares_codes(arguments.rank);
   const Codes database = codes_from(arguments.database, model, arguments.encoding);
-  const Codes queries = hamming ? codes_from(arguments.queries, model, {.threads = arguments.threads}) : Codes();
-  const Vectors vectors = hamming ? Vectors() : query_vectors_from(arguments.queries, model, arguments.rank);
-  const std::size_t query_count = hamming ? queries.size() : vectors.size();
+  const Codes queries = by_codes ? codes_from(arguments.queries, model, {.threads = arguments.threads}) : Codes();
+  const Vectors vectors = by_codes ? Vectors() : query_vectors_from(arguments.queries, model, arguments.rank);
+  const std::size_t query_count = by_codes ? queries.size() : vectors.size();
   std::vector<std::int64_t> self;
   if (arguments.leave_one_out) {
     if (database.size() != query_count) {
@@ -140,8 +140,8 @@ void evaluate_files(const Arguments& arguments) {
   }
   relevance.self = self;
   const MetricsOptions options = metrics_options(arguments, {});
-  const auto result = hamming
-                          ? evaluate_codes(database, queries, relevance, options, *progress)
+  const auto result = by_codes
+                          ? evaluate_codes(database, queries, relevance, options, *progress, arguments.rank)
                           : evaluate_scores(*model, arguments.rank, database, vectors, relevance, options, *progress);
   if (!arguments.curve.empty()) write_curve(result, arguments.curve);
   const NamedValues values = values_of(result);

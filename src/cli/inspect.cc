@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
@@ -118,6 +119,7 @@ Facts inspect_codes(const Arguments& arguments) {
   facts.number("deviation of distances", found.distance_deviation);
   if (!arguments.model.empty() && !arguments.data.empty()) {
     const Model model = load_model(arguments.model);
+    if (!model.has_outputs()) misuse("{} has no outputs before the sign to measure; leave --data out", arguments.model);
     const auto quantization = diagnose_quantization(model, load_vectors(arguments.data), arguments.threads);
     facts.number("mean |h|", quantization.mean_magnitude);
     facts.number("quantization error", quantization.error);

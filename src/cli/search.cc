@@ -75,15 +75,15 @@ Queries load_queries(const Arguments& arguments, const std::optional<Model>& mod
     return arguments.first == 0 ? count : std::min<std::size_t>(arguments.first, count);
   };
   Queries queries;
-  const bool by_rank = arguments.rank != RankBy::hamming;
-  if (!by_rank && (!model || is_codes_file(arguments.queries))) {
+  const bool by_scores = !compares_codes(arguments.rank);
+  if (!by_scores && (!model || is_codes_file(arguments.queries))) {
     queries.codes = codes_from(arguments.queries, model, {.threads = arguments.options.threads});
     queries.in_file = queries.codes.size();
     queries.codes = queries.codes.slice(0, first(queries.in_file));
     if (need_vectors) queries.vectors = load_vectors(arguments.queries);
   } else {
     queries.vectors =
-        by_rank ? query_vectors_from(arguments.queries, model, arguments.rank) : load_vectors(arguments.queries);
+        by_scores ? query_vectors_from(arguments.queries, model, arguments.rank) : load_vectors(arguments.queries);
     queries.in_file = queries.vectors.size();
   }
   queries.vectors = queries.vectors.slice(0, first(queries.vectors.size()));
@@ -193,15 +193,30 @@ void print_results(const Answer& answer) {
                   ranked ? fmt::format(", {:.1f} us to rank again", 1e6 * answer.rerank_seconds / queries) : ""));
 }
 
-// All codes, by their scores.
-void scan_codes(const Arguments& arguments, const Model& model, const Codes& database, const Vectors& queries,
-                Answer& answer) {
-  const ScoreScan scan(model, arguments.rank, database, arguments.options.threads);
-  const Stopwatch watch;
-  scan.search(queries, arguments.options.k, answer.ranked, arguments.options.threads);
-  answer.seconds = watch.seconds();
+// All codes, by another distance than Hamming's.
+void scan_codes(const Arguments& arguments, const std::optional<Model>& model, const Codes& database,
+                const Queries& queries, Answer& answer) {
+  const int threads = arguments.options.threads;
+  const auto timed = [&](const auto& scan, const auto& what) {
+    const Stopwatch watch;
+    scan.search(what, arguments.options.k, answer.ranked, threads);
+    answer.seconds = watch.seconds();
+  };
+  if (arguments.rank == RankBy::spherical) {
+    timed(SphericalScan(database, threads), queries.codes);
+  } else {
+    timed(ScoreScan(*model, arguments.rank, database, threads), queries.vectors);
+  }
   answer.expected.text =
       fmt::format("{} codes of {} bits: scan by {}\n", database.size(), database.bits(), name_of(arguments.rank));
+}
+
+// Of a shortlist, by the codes of a database or an index.
+template <class Source>
+std::unique_ptr<Ranking> ranking_by(RankBy rank, const std::optional<Model>& model, const Source& source,
+                                    const Queries& queries) {
+  if (rank == RankBy::spherical) return std::make_unique<SphericalRanking>(source, queries.codes);
+  return std::make_unique<CodeRanking>(*model, rank, source, queries.vectors);
 }
 
 void print_answer(const Arguments& arguments, const Answer& answer) {
@@ -235,22 +250,24 @@ void search_verb(Arguments& arguments) {
     answer.bits = answer.index->bits();
     if (model) with_name(arguments.index, [&] { check_index_matches(*model, *answer.index); });
   }
-  const bool by_codes = arguments.rank != RankBy::hamming;
-  const bool scan_scores = by_codes && !answer.index && arguments.shortlist == 0;
-  const Queries loaded = load_queries(arguments, model, !scan_scores, by_codes || !arguments.rerank.empty());
+  const bool by_rank = arguments.rank != RankBy::hamming;
+  const bool by_scores = !compares_codes(arguments.rank);
+  const bool scans_all = by_rank && !answer.index && arguments.shortlist == 0;
+  const Queries loaded =
+      load_queries(arguments, model, !(scans_all && by_scores), by_scores || !arguments.rerank.empty());
   const Codes& queries = loaded.codes;
   answer.database_labels =
       labels_from(arguments.database_labels, database.size(), arguments.database, &answer.label_names);
   answer.query_labels = labels_from(arguments.query_labels, loaded.in_file, arguments.queries, &answer.label_names);
-  if (scan_scores) {
-    scan_codes(arguments, *model, database, loaded.vectors, answer);
+  if (scans_all) {
+    scan_codes(arguments, model, database, loaded, answer);
     return print_answer(arguments, answer);
   }
   SearchOptions options = arguments.options;
-  if (!arguments.rerank.empty() || by_codes) {
-    if (!by_codes && answer.index && answer.index->info().names)
+  if (!arguments.rerank.empty() || by_rank) {
+    if (!by_rank && answer.index && answer.index->info().names)
       misuse("--rerank needs ids, but the keys of {} are names", arguments.index);
-    const std::size_t usual = by_codes ? 1000 : 100;
+    const std::size_t usual = by_rank ? 1000 : 100;
     options.k = std::max(options.k, arguments.shortlist == 0 ? usual : arguments.shortlist);
   }
   if (answer.index) {
@@ -261,10 +278,10 @@ void search_verb(Arguments& arguments) {
   std::unique_ptr<Ranking> ranking;
   if (!arguments.rerank.empty()) {
     ranking = std::make_unique<VectorRanking>(arguments.rerank, loaded.vectors);
-  } else if (by_codes && answer.index) {
-    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, *answer.index, loaded.vectors);
-  } else if (by_codes) {
-    ranking = std::make_unique<CodeRanking>(*model, arguments.rank, database, loaded.vectors);
+  } else if (by_rank && answer.index) {
+    ranking = ranking_by(arguments.rank, model, *answer.index, loaded);
+  } else if (by_rank) {
+    ranking = ranking_by(arguments.rank, model, database, loaded);
   }
   if (ranking) {
     const Stopwatch watch;
@@ -286,7 +303,8 @@ void add_search(Verb program) {
       "  bdnn search --index db.index --model m.bdnn --queries q.fvecs --rerank base.fvecs --shortlist 1000\n"
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
       "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
-      "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors.");
+      "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors or the\n"
+      "spherical distance of the codes.");
   verb.text("--model", arguments->model, "Model that encodes the vectors");
   verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
   verb.text("--index", arguments->index, "Index to search instead of a database ('bdnn index build')");
@@ -316,18 +334,18 @@ void add_search(Verb program) {
     if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which holds codes already");
     if (radius.given()) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;
-    const bool by_codes = arguments->rank != RankBy::hamming;
-    if (by_codes && arguments->model.empty()) {
+    const bool by_rank = arguments->rank != RankBy::hamming;
+    if (!compares_codes(arguments->rank) && arguments->model.empty()) {
       misuse("--rank {} needs --model", name_of(arguments->rank));
     }
-    if (by_codes && (radius.given() || !arguments->rerank.empty())) {
+    if (by_rank && (radius.given() || !arguments->rerank.empty())) {
       misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
     }
     const bool restricted = !arguments->only.ids_file.empty() || !arguments->only.names_file.empty();
-    if (by_codes && arguments->index.empty() && arguments->shortlist == 0 && !restricted) {
+    if (by_rank && arguments->index.empty() && arguments->shortlist == 0 && !restricted) {
       refuse({plan}, "to --rank without --shortlist, which scans all codes");
     }
-    if (arguments->shortlist > 0 && !by_codes && arguments->rerank.empty()) {
+    if (arguments->shortlist > 0 && !by_rank && arguments->rerank.empty()) {
       misuse("--shortlist is for --rerank or --rank; give one of them");
     }
     search_verb(*arguments);

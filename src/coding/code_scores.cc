@@ -10,22 +10,31 @@ namespace bdnn {
 std::string_view name_of(RankBy rank) {
   switch (rank) {
     case RankBy::hamming: return "hamming";
+    case RankBy::spherical: return "spherical";
     case RankBy::asymmetric: return "asymmetric";
     default: return "reconstruction";
   }
 }
 
 RankBy rank_by_name(const std::string& name) {
-  for (const RankBy rank : {RankBy::hamming, RankBy::asymmetric, RankBy::reconstruction}) {
+  for (const RankBy rank : {RankBy::hamming, RankBy::spherical, RankBy::asymmetric, RankBy::reconstruction}) {
     if (name == name_of(rank)) return rank;
   }
-  misuse("there is no ranking '{}'; there are hamming, asymmetric and reconstruction", name);
+  misuse("there is no ranking '{}'; there are hamming, spherical, asymmetric and reconstruction", name);
 }
 
 CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dimension_(model.dimension()) {
   switch (by) {
     case RankBy::hamming: misuse("Hamming distance is searched by search(), not by scores");
-    case RankBy::asymmetric: encoder_.emplace(model.function); break;
+    case RankBy::spherical: misuse("spherical distance is searched by SphericalScan, not by scores");
+    case RankBy::asymmetric:
+      if (!model.has_outputs()) {
+        misuse(
+            "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank by "
+            "hamming or reconstruction");
+      }
+      encoder_.emplace(model.function);
+      break;
     case RankBy::reconstruction:
       view_.emplace(model);
       if (view_->grouped()) break;

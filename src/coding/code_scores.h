@@ -38,7 +38,7 @@ struct LookupTables {
 // The scores of a model; shared by all threads. Every score that bdnn gives is linear() + norm(), from here.
 class CodeScores {
  public:
-  CodeScores(const Model& model, RankBy by);  // not by Hamming distance
+  CodeScores(const Model& model, RankBy by);  // asymmetric or reconstruction
 
   std::size_t bits() const { return bits_; }
   bool has_norms() const { return view_.has_value(); }

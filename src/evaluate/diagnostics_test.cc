@@ -107,6 +107,11 @@ TEST(Diagnostics, QuantizationErrorIsZeroForBinaryOutputs) {
   EXPECT_DOUBLE_EQ(binary.error, 0);
   const auto other = diagnose_quantization(model, Vectors(1, 2, {1, -3}));  // |h| is 2 and 6, their mean 4
   EXPECT_DOUBLE_EQ(other.error, 0.25);
+  ProductQuantizer quantizer;
+  quantizer.projection = {1, 1, {1}, {0}};
+  quantizer.parts = {{1, 1, {-1, 1}}};
+  EXPECT_BDNN_ERROR(diagnose_quantization(Model{quantizer, {}}, Vectors(1, 2, {1, -3})), misuse,
+                    "has no outputs before the sign");
 }
 
 TEST(Diagnostics, BadCodesAreWarnedOf) {

@@ -9,6 +9,7 @@
 #include "evaluate/average_precision.h"
 #include "evaluate/rankings.h"
 #include "evaluate/score_rankings.h"
+#include "evaluate/spherical_rankings.h"
 
 namespace bdnn {
 namespace {
@@ -156,6 +157,13 @@ void check_relevance(const Relevance& relevance, const MetricsOptions& options, 
   check_ranks(options, relevance, database);
 }
 
+// For rankings in which the codes within a radius do not come first.
+MetricsOptions without_radii(MetricsOptions options) {
+  options.radii.clear();
+  options.curve = false;
+  return options;
+}
+
 // The means over the rankings of all queries, whatever they are rankings by.
 template <class Rankings>
 MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::size_t queries,
@@ -248,10 +256,15 @@ NamedValues values_of(const MetricsResult& result) {
 }
 
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
-                             const MetricsOptions& options, Progress& progress) {
+                             const MetricsOptions& options, Progress& progress, RankBy by) {
+  if (!compares_codes(by)) misuse("a ranking by {} needs vectors as queries; evaluate_scores() has it", name_of(by));
   check_codes(database, queries);
   check_relevance(relevance, options, database.size(), queries.size());
   Threads threads(options.threads);
+  if (by == RankBy::spherical) {
+    const SphericalRankings rankings(database, queries, relevance, options.ties);
+    return mean_over(rankings, database, queries.size(), relevance, without_radii(options), threads, progress);
+  }
   const Rankings rankings(database, queries, relevance, options.ties);
   return mean_over(rankings, database, queries.size(), relevance, options, threads, progress);
 }
@@ -261,14 +274,11 @@ MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& databa
   check_sizes(database.size(), queries.size());
   check_codes_match(model, database.bits(), database.origin());
   if (options.ties == Ties::order) misuse("codes that score the same are not put in the order of the database");
-  MetricsOptions without_radii = options;
-  without_radii.radii.clear();
-  without_radii.curve = false;
-  check_relevance(relevance, without_radii, database.size(), queries.size());
+  check_relevance(relevance, options, database.size(), queries.size());
   Threads threads(options.threads);
   const CodeScores scores(model, by);
   const ScoreRankings rankings(scores, database, queries, relevance, threads);
-  return mean_over(rankings, database, queries.size(), relevance, without_radii, threads, progress);
+  return mean_over(rankings, database, queries.size(), relevance, without_radii(options), threads, progress);
 }
 
 }  // namespace bdnn

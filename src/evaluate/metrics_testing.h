@@ -96,16 +96,16 @@ inline std::vector<Item> items_of(const Codes& database, const Codes& queries, c
   return items;
 }
 
-inline std::vector<double> naive_values(const Codes& database, const Codes& queries, const Relevance& relevance,
+// The means over the rankings of several queries.
+inline std::vector<double> naive_values(std::vector<std::vector<Item>> rankings, std::size_t bits,
                                         const MetricsOptions& options) {
   std::vector<double> sums;
   const auto add = [&sums](const std::vector<double>& terms, double weight) {
     sums.resize(terms.size());
     for (std::size_t i = 0; i < terms.size(); ++i) sums[i] += weight * terms[i];
   };
-  const double weight = 1 / static_cast<double>(queries.size());
-  for (std::size_t query = 0; query < queries.size(); ++query) {
-    auto items = items_of(database, queries, relevance, query);
+  const double weight = 1 / static_cast<double>(rankings.size());
+  for (auto& items : rankings) {
     const auto key = [&](const Item& item) {
       const int merit = (item.relevant ? 1 : 0) + (item.nearest ? 1 : 0);
       const int within = options.ties == Ties::best ? -merit : options.ties == Ties::worst ? merit : 0;
@@ -113,17 +113,26 @@ inline std::vector<double> naive_values(const Codes& database, const Codes& quer
     };
     std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return key(a) < key(b); });
     if (options.ties != Ties::expected) {
-      add(naive_values(items, database.bits(), options), weight);
+      add(naive_values(items, bits, options), weight);
       continue;
     }
     double orders = 0;
     auto counted = items;
     do ++orders;
     while (next_order(counted));
-    do add(naive_values(items, database.bits(), options), weight / orders);
+    do add(naive_values(items, bits, options), weight / orders);
     while (next_order(items));
   }
   return sums;
+}
+
+inline std::vector<double> naive_values(const Codes& database, const Codes& queries, const Relevance& relevance,
+                                        const MetricsOptions& options) {
+  std::vector<std::vector<Item>> rankings;
+  for (std::size_t query = 0; query < queries.size(); ++query) {
+    rankings.push_back(items_of(database, queries, relevance, query));
+  }
+  return naive_values(std::move(rankings), database.bits(), options);
 }
 
 }  // namespace bdnn

@@ -1,7 +1,5 @@
 #include "evaluate/score_rankings.h"
 
-#include <algorithm>
-
 namespace bdnn {
 
 ScoreRankings::ScoreRankings(const CodeScores& scores, const Codes& database, const Vectors& queries,
@@ -15,13 +13,8 @@ ScoreRankings::ScoreRankings(const CodeScores& scores, const Codes& database, co
 }
 
 std::size_t ScoreRankings::relevant(std::size_t query) const {
-  if (const auto* lists = std::get_if<Relevance::Neighbours>(&relevance_.of)) return lists->per_query;
-  const auto& labels = std::get<Relevance::Labels>(relevance_.of);
-  const std::int64_t label = labels.queries[query];
-  const std::int64_t left_out = self(query);
-  const auto same = std::count(labels.database.begin(), labels.database.end(), label);
-  const bool one_less = left_out >= 0 && labels.database[static_cast<std::size_t>(left_out)] == label;
-  return static_cast<std::size_t>(same) - (one_less ? 1 : 0);
+  std::vector<std::uint8_t> marks;
+  return mark_relevant(relevance_, query, database_.size(), marks);
 }
 
 void ScoreRankings::for_each(Range queries, Scratch& scratch,
@@ -39,45 +32,21 @@ void ScoreRankings::rank(std::size_t query, const LookupTables& tables, Scratch&
   const std::size_t n = database_.size();
   scratch.scores.resize(n);
   for (std::size_t i = 0; i < n; ++i) scratch.scores[i] = tables.linear(database_[i].data()) + norms_[i];
-  scratch.is_relevant.assign(n, 0);
-  const auto* lists = std::get_if<Relevance::Neighbours>(&relevance_.of);
-  if (lists) {
-    for (const std::int32_t id : lists->ids.subspan(query * lists->per_query, lists->per_query)) {
-      scratch.is_relevant[static_cast<std::size_t>(id)] = 1;
-    }
-  } else {
-    const auto& labels = std::get<Relevance::Labels>(relevance_.of);
-    for (std::size_t i = 0; i < n; ++i) scratch.is_relevant[i] = labels.database[i] == labels.queries[query] ? 1 : 0;
-  }
-  const std::int64_t left_out = self(query);
-  if (left_out >= 0) scratch.is_relevant[static_cast<std::size_t>(left_out)] = 0;
-
-  std::vector<double>& relevant = scratch.relevant;
-  relevant.clear();
-  for (std::size_t i = 0; i < n; ++i) {
-    if (scratch.is_relevant[i] != 0) relevant.push_back(scratch.scores[i]);
-  }
   TieRanking& ranking = scratch.ranking;
-  ranking.relevant = relevant.size();
-  std::sort(relevant.begin(), relevant.end());
-  relevant.erase(std::unique(relevant.begin(), relevant.end()), relevant.end());
-  // Levels 1, 3, 5, ... score as some relevant code; 0, 2, 4, ... lie before, between and after those.
-  ranking.levels.assign(2 * relevant.size() + 1, {});
-  const auto level_of = [&](double score) {
-    const auto at = std::lower_bound(relevant.begin(), relevant.end(), score);
-    const auto place = static_cast<std::size_t>(at - relevant.begin());
-    return 2 * place + (at != relevant.end() && *at == score ? 1 : 0);
-  };
+  ranking.relevant = mark_relevant(relevance_, query, n, scratch.is_relevant);
+  scratch.levels.assign(scratch.is_relevant, [&](std::size_t i) { return scratch.scores[i]; });
+  ranking.levels.assign(scratch.levels.count(), {});
+  const std::int64_t left_out = left_out_of(relevance_, query);
   for (std::size_t i = 0; i < n; ++i) {
     if (static_cast<std::int64_t>(i) == left_out) continue;
-    TieLevel& level = ranking.levels[level_of(scratch.scores[i])];
+    TieLevel& level = ranking.levels[scratch.levels.of(scratch.scores[i])];
     ++level.size;
     level.relevant += scratch.is_relevant[i];
   }
   ranking.nearest.reset();
-  if (lists) {
+  if (const auto* lists = std::get_if<Relevance::Neighbours>(&relevance_.of)) {
     const auto nearest = static_cast<std::size_t>(lists->ids[query * lists->per_query]);
-    ranking.nearest = {level_of(scratch.scores[nearest]), 0};
+    ranking.nearest = {scratch.levels.of(scratch.scores[nearest]), 0};
   }
 }
 

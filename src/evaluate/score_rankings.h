@@ -10,18 +10,18 @@
 #include "bdnn/vectors.h"
 #include "coding/code_scores.h"
 #include "evaluate/average_precision.h"
+#include "evaluate/key_levels.h"
 
 namespace bdnn {
 
-// As Rankings (evaluate/rankings.h), but a level holds what scores the same as some relevant code, or lies between two
-// such scores: in what order the irrelevant ones in between come makes no difference.
+// As Rankings (evaluate/rankings.h), with the levels of evaluate/key_levels.h.
 class ScoreRankings {
  public:
   static constexpr std::size_t kQueriesPerBlock = 16;
 
   struct Scratch {
     std::vector<double> scores;
-    std::vector<double> relevant;  // scores of the relevant codes, ascending, each once
+    KeyLevels<double> levels;
     std::vector<std::uint8_t> is_relevant;
     TieRanking ranking;
   };
@@ -36,7 +36,6 @@ class ScoreRankings {
 
  private:
   void rank(std::size_t query, const LookupTables& tables, Scratch& scratch) const;
-  std::int64_t self(std::size_t query) const { return relevance_.self.empty() ? -1 : relevance_.self[query]; }
 
   const CodeScores& scores_;
   const Codes& database_;

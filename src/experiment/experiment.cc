@@ -36,11 +36,11 @@ class Experiment {
 
   MetricsResult measure(const Model& model) const {
     const Codes database = encode_part(model, dataset_.database, "database", options_.encoding);
-    if (options_.rank != RankBy::hamming) {
+    if (!compares_codes(options_.rank)) {
       return evaluate_scores(model, options_.rank, database, dataset_.queries, relevance_, options_.metrics, progress_);
     }
     const Codes queries = encode_part(model, dataset_.queries, "queries", {.threads = options_.threads});
-    return evaluate_codes(database, queries, relevance_, options_.metrics, progress_);
+    return evaluate_codes(database, queries, relevance_, options_.metrics, progress_, options_.rank);
   }
 
  private:

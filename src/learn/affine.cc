@@ -57,7 +57,10 @@ Moments moments_of(const Vectors& x, Threads& threads, Progress& progress) {
   return moments;
 }
 
-MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_t most, Threads& threads) {
+namespace {
+
+// At most `most` of the covariance's leading eigenpairs, and none in whose direction the data does not vary.
+Eigenpairs varying_eigenpairs(const Vectors& x, const Moments& moments, std::size_t most, Threads& threads) {
   most = std::min({most, x.dimension(), std::max<std::size_t>(1, x.size() - 1)});
   Eigenpairs top = top_eigenpairs(moments.covariance, most);
   // What lies this far below the largest variance may be rounding of the products in float: look closer.
@@ -67,16 +70,23 @@ MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_
   }
   // Below this share of the largest, a variance is what rounding of the data itself to float leaves of zero.
   constexpr double kNoise = 1e-13;
-  return top.vectors.leftCols((top.values.array() > kNoise * top.values[0]).count()).transpose();
+  const Eigen::Index varying = (top.values.array() > kNoise * top.values[0]).count();
+  return {top.values.head(varying), top.vectors.leftCols(varying)};
+}
+
+}  // namespace
+
+MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_t most, Threads& threads) {
+  return varying_eigenpairs(x, moments, most, threads).vectors.transpose();
 }
 
 PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
-  MatrixXd directions = varying_directions(x, moments, bits, threads);
-  if (static_cast<std::size_t>(directions.rows()) < bits) {
+  const Eigenpairs pairs = varying_eigenpairs(x, moments, bits, threads);
+  if (static_cast<std::size_t>(pairs.values.size()) < bits) {
     misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh",
-           directions.rows(), bits, directions.rows());
+           pairs.values.size(), bits, pairs.values.size());
   }
-  return {moments.mean, std::move(directions)};
+  return {moments.mean, pairs.vectors.transpose(), pairs.values};
 }
 
 PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress) {

@@ -26,6 +26,7 @@ Moments moments_of(const Vectors& x, Threads& threads, Progress& progress);
 struct PrincipalDirections {
   VectorXd mean;
   MatrixXd directions;  // L x D: the L leading eigenvectors of the covariance, as rows
+  VectorXd variances;   // their eigenvalues
 };
 
 // Raises Error where the data does not vary in L directions: fewer vectors or dimensions than bits, constant data.

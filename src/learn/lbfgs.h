@@ -11,7 +11,7 @@ struct LbfgsOptions {
   int iterations = 400;
   int history = 100;         // pairs of steps and gradients; memory: 16 bytes each per parameter
   double optimality = 1e-5;  // stop where ||gradient|| is this share of ||x|| (or of 1, if that is larger)
-  double progress = 1e-9;    // stop where an iteration lowers f by no more than this share
+  double progress = 1e-9;    // stop where an iteration lowers f by no more than this share; at once if f is negative
 };
 
 struct LbfgsResult {

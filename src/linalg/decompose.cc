@@ -19,6 +19,12 @@ void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int*
              const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info);
 void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda, double* b, const int* ldb,
             int* info);
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info);
+void dsygvx_(const int* itype, const char* jobz, const char* range, const char* uplo, const int* n, double* a,
+             const int* lda, double* b, const int* ldb, const double* vl, const double* vu, const int* il,
+             const int* iu, const double* abstol, int* m, double* w, double* z, const int* ldz, double* work,
+             const int* lwork, int* iwork, int* ifail, int* info);
 }
 
 namespace bdnn {
@@ -40,6 +46,19 @@ class SingleThreadedBlas {
   std::lock_guard<std::mutex> lock_;
   int before_;
 };
+
+// LAPACK has eigenvalues in ascending order, and leaves the signs of eigenvectors open.
+Eigenpairs largest_first(const VectorXd& values, const MatrixXd& vectors) {
+  Eigenpairs pairs;
+  pairs.values = values.head(vectors.cols()).reverse();
+  pairs.vectors = vectors.rowwise().reverse();
+  for (auto column : pairs.vectors.colwise()) {
+    Eigen::Index largest = 0;
+    column.cwiseAbs().maxCoeff(&largest);
+    if (column[largest] < 0) column = -column;
+  }
+  return pairs;
+}
 
 }  // namespace
 
@@ -71,35 +90,60 @@ Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k) {
   if (info != 0 || found != static_cast<int>(k)) {
     failure("LAPACK found {} of {} eigenvectors of a {} x {} matrix (dsyevr: {})", found, k, n, n, info);
   }
-  Eigenpairs pairs;  // dsyevr has them in ascending order
-  pairs.values = values.head(static_cast<Eigen::Index>(k)).reverse();
-  pairs.vectors = vectors.rowwise().reverse();
-  for (auto column : pairs.vectors.colwise()) {
-    Eigen::Index largest = 0;
-    column.cwiseAbs().maxCoeff(&largest);
-    if (column[largest] < 0) column = -column;
+  return largest_first(values, vectors);
+}
+
+std::optional<Eigenpairs> top_eigenpairs(MatrixXd a, MatrixXd b, std::size_t k) {
+  const SingleThreadedBlas single;
+  const int type = 1;
+  const int n = static_cast<int>(a.rows());
+  const int first = n - static_cast<int>(k) + 1;
+  const double unused = 0;
+  const double tolerance = 0;
+  int found = 0;
+  VectorXd values(n);
+  MatrixXd vectors(n, k);
+  std::vector<int> iwork(5 * static_cast<std::size_t>(n));
+  std::vector<int> failed(static_cast<std::size_t>(n));
+  int info = 0;
+  int lwork = -1;
+  double work_size = 0;
+  dsygvx_(&type, "V", "I", "L", &n, a.data(), &n, b.data(), &n, &unused, &unused, &first, &n, &tolerance, &found,
+          values.data(), vectors.data(), &n, &work_size, &lwork, iwork.data(), failed.data(), &info);
+  lwork = static_cast<int>(work_size);
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  dsygvx_(&type, "V", "I", "L", &n, a.data(), &n, b.data(), &n, &unused, &unused, &first, &n, &tolerance, &found,
+          values.data(), vectors.data(), &n, work.data(), &lwork, iwork.data(), failed.data(), &info);
+  if (info > n) return std::nullopt;
+  if (info != 0 || found != static_cast<int>(k)) {
+    failure("LAPACK found {} of {} eigenvectors of a pair of {} x {} matrices (dsygvx: {})", found, k, n, n, info);
   }
-  return pairs;
+  return largest_first(values, vectors);
 }
 
 MatrixXd closest_rotation(MatrixXd c) {
   const SingleThreadedBlas single;
-  const int n = static_cast<int>(c.rows());
+  const int rows = static_cast<int>(c.rows());
+  const int n = static_cast<int>(c.cols());
   VectorXd singular(n);
-  MatrixXd u(n, n);
+  MatrixXd u(rows, n);
   MatrixXd vt(n, n);
   std::vector<int> iwork(8 * static_cast<std::size_t>(n));
   int info = 0;
   int lwork = -1;
   double work_size = 0;
-  dgesdd_("A", &n, &n, c.data(), &n, singular.data(), u.data(), &n, vt.data(), &n, &work_size, &lwork, iwork.data(),
-          &info);
+  dgesdd_("S", &rows, &n, c.data(), &rows, singular.data(), u.data(), &rows, vt.data(), &n, &work_size, &lwork,
+          iwork.data(), &info);
   lwork = static_cast<int>(work_size);
   std::vector<double> work(static_cast<std::size_t>(lwork));
-  dgesdd_("A", &n, &n, c.data(), &n, singular.data(), u.data(), &n, vt.data(), &n, work.data(), &lwork, iwork.data(),
-          &info);
-  if (info != 0) failure("LAPACK found no singular values of a {} x {} matrix (dgesdd: {})", n, n, info);
+  dgesdd_("S", &rows, &n, c.data(), &rows, singular.data(), u.data(), &rows, vt.data(), &n, work.data(), &lwork,
+          iwork.data(), &info);
+  if (info != 0) failure("LAPACK found no singular values of a {} x {} matrix (dgesdd: {})", rows, n, info);
   return small_product(u, vt);
+}
+
+MatrixXd orthonormal_basis(const MatrixXd& a) {
+  return Eigen::HouseholderQR<MatrixXd>(a).householderQ() * MatrixXd::Identity(a.rows(), a.cols());
 }
 
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
@@ -110,6 +154,17 @@ std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
   dposv_("L", &n, &columns, a.data(), &n, b.data(), &n, &info);
   if (info != 0) return std::nullopt;
   return b;
+}
+
+std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a) {
+  const SingleThreadedBlas single;
+  const int n = static_cast<int>(a.rows());
+  int info = 0;
+  dpotrf_("L", &n, a.data(), &n, &info);
+  if (info == 0) dtrtri_("L", "N", &n, a.data(), &n, &info);
+  if (info != 0) return std::nullopt;
+  for (Eigen::Index j = 1; j < a.cols(); ++j) a.col(j).head(j).setZero();
+  return a;
 }
 
 MatrixXd random_rotation(std::size_t size, Random& random) {

@@ -71,12 +71,15 @@ Model train_any(const Vectors& x, TrainOptions options) {
   return train(x, options);
 }
 
-// The same with few steps, where a network is trained: enough to see what a test is about.
+// What makes a training brief: few steps, where a network is trained, and few anchors.
+const std::map<std::string, std::string> kBrief = {{"first_steps", "60"}, {"steps", "60"}, {"anchors", "60"}};
+
+// The same, as briefly as it takes to see what a test is about.
 Model train_briefly(const Vectors& x, TrainOptions options) {
   for (const auto& info : methods()) {
     if (info.name != options.method) continue;
     for (const auto& option : info.options) {
-      if (option.name == "first_steps" || option.name == "steps") options.set.emplace(option.name, "60");
+      if (kBrief.contains(option.name)) options.set.emplace(option.name, kBrief.at(option.name));
     }
   }
   return train_any(x, options);
@@ -103,8 +106,8 @@ TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
   for (const auto& info : methods()) {
     if (info.name != GetParam()) continue;
     for (const auto& option : info.options) {
-      const bool set = option.name == "first_steps" || option.name == "steps";
-      EXPECT_EQ(model.record.options.at(option.name), set ? "60" : option.default_value);
+      const bool set = kBrief.contains(option.name);
+      EXPECT_EQ(model.record.options.at(option.name), set ? kBrief.at(option.name) : option.default_value);
     }
   }
 }
@@ -313,8 +316,9 @@ TEST(Itq, TurnsClustersAtTheCornersOfASquareBackToTheCorners) {
 
 TEST(Options, MistakesListWhatIsRight) {
   const Vectors x = gaussian(8, 100);
-  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse,
-                    "there is no method 'itqq'; there are lsh, pca, pca-rr, itq, semantic, dh, uh-bdnn, sh-bdnn");
+  std::string names;
+  for (const auto& name : method_names()) names += (names.empty() ? "" : ", ") + name;
+  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are " + names);
   EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotation", "3"}}}), misuse,
                     "itq has no option 'rotation'; it has rotations");
   EXPECT_BDNN_ERROR(train(x, {.method = "pca", .bits = 4, .set = {{"a", "3"}}}), misuse,

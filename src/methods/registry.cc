@@ -5,13 +5,26 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "methods/ba/ba.h"
+#include "methods/bre/bre.h"
+#include "methods/classifier/classifier.h"
 #include "methods/dh/dh.h"
+#include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
+#include "methods/itq_cca/itq_cca.h"
+#include "methods/klsh/klsh.h"
+#include "methods/kmh/kmh.h"
+#include "methods/ksh/ksh.h"
+#include "methods/lda_hash/lda_hash.h"
 #include "methods/lsh/lsh.h"
 #include "methods/method.h"
 #include "methods/pca/pca.h"
+#include "methods/sdh/sdh.h"
 #include "methods/semantic/semantic.h"
+#include "methods/sh/sh.h"
 #include "methods/sh_bdnn/sh_bdnn.h"
+#include "methods/sklsh/sklsh.h"
+#include "methods/sph/sph.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
 #include "model/form.h"
 
@@ -20,8 +33,10 @@ namespace {
 
 const std::vector<Method>& registry() {
   static const std::vector<Method> all = {
-      lsh_method(),      pca_method(), pca_rr_method(),  itq_method(),
-      semantic_method(), dh_method(),  uh_bdnn_method(), sh_bdnn_method(),
+      lsh_method(), sklsh_method(), klsh_method(),    pca_method(),      pca_rr_method(),  isohash_method(),
+      sh_method(),  sph_method(),   itq_method(),     kmh_method(),      ba_method(),      semantic_method(),
+      dh_method(),  bre_u_method(), uh_bdnn_method(), lda_hash_method(), itq_cca_method(), classifier_method(),
+      bre_method(), ksh_method(),   sdh_method(),     sh_bdnn_method(),
   };
   return all;
 }

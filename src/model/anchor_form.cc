@@ -79,13 +79,8 @@ AnchorNetwork Form::read(const TensorFileReader& reader) {
   return function;
 }
 
-Form::Encoder::Encoder(const AnchorNetwork& function)
-    : kernel_(function.kernel),
-      unit_inputs_(function.unit_inputs),
-      gamma_(function.gamma),
-      bits_(bits(function)),
-      network_(function.network) {
-  validate(function);
+AnchorKernel::AnchorKernel(const AnchorNetwork& function)
+    : kernel_(function.kernel), unit_inputs_(function.unit_inputs), gamma_(function.gamma) {
   const std::size_t dimension = function.dimension;
   const std::size_t count = function.anchor_count();
   centre_.resize(dimension);
@@ -103,7 +98,7 @@ Form::Encoder::Encoder(const AnchorNetwork& function)
   anchors_ = PackedMatrix<float>::from_rows(centred.data(), count, dimension, dimension);
 }
 
-const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
+float* AnchorKernel::features(const float* x, std::size_t count, EncoderScratch& scratch) const {
   const std::size_t dimension = centre_.size();
   const std::size_t anchors = squared_norms_.size();
   if (unit_inputs_) x = scaled_to_unit_length(x, dimension, count, scratch);
@@ -121,12 +116,19 @@ const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderSc
   } else {
     products_to_gaussians(squared_norms_.data(), scratch.norms.data(), gamma_, anchors, count, scratch.kernel.data());
   }
-  return network_.outputs(scratch.kernel.data(), count, scratch);
+  return scratch.kernel.data();
+}
+
+Form::Encoder::Encoder(const AnchorNetwork& function)
+    : kernel_((validate(function), function)), bits_(bits(function)), network_(function.network) {}
+
+const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderScratch& scratch) const {
+  return network_.outputs(kernel_.features(x, count, scratch), count, scratch);
 }
 
 std::size_t Form::Encoder::encode(const float* x, std::size_t count, EncoderScratch& scratch,
                                   std::uint8_t* codes) const {
-  return encode_signs(*this, x, centre_.size(), bits_, count, /*squashed=*/true, scratch, codes);
+  return encode_signs(*this, x, kernel_.dimension(), bits_, count, /*squashed=*/true, scratch, codes);
 }
 
 }  // namespace bdnn

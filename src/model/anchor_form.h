@@ -5,6 +5,29 @@
 
 namespace bdnn {
 
+// The kernel in front of the network, made ready to run; shared by all threads.
+//
+// ||x - a||^2 = ||x'||^2 - 2 a'^T x' + ||a'||^2, where x' and a' are what is left of x and a after subtracting the mean
+// of the anchors: one product for all anchors, and little cancels even if the data lies far from the origin.
+class AnchorKernel {
+ public:
+  explicit AnchorKernel(const AnchorNetwork& function);  // whose network is not looked at
+
+  std::size_t dimension() const { return centre_.size(); }
+  std::size_t anchors() const { return squared_norms_.size(); }
+
+  // The distances or Gaussians, anchors() x count, in `scratch`; x is dimension() x count.
+  float* features(const float* x, std::size_t count, EncoderScratch& scratch) const;
+
+ private:
+  AnchorNetwork::Kernel kernel_;
+  bool unit_inputs_;
+  float gamma_;
+  std::vector<float> centre_;         // the mean of the anchors
+  PackedMatrix<float> anchors_;       // a'
+  std::vector<float> squared_norms_;  // ||a'||^2
+};
+
 template <>
 struct FormOf<AnchorNetwork> {
   static constexpr std::string_view kName = "anchors";
@@ -16,8 +39,6 @@ struct FormOf<AnchorNetwork> {
   static void write(const AnchorNetwork& function, TensorFileWriter& writer);
   static AnchorNetwork read(const TensorFileReader& reader);
 
-  // ||x - a||^2 = ||x'||^2 - 2 a'^T x' + ||a'||^2, where x' and a' are what is left of x and a after subtracting the
-  // mean of the anchors: one product for all anchors, and little cancels even if the data lies far from the origin.
   class Encoder {
    public:
     static constexpr bool kHasOutputs = true;
@@ -29,12 +50,7 @@ struct FormOf<AnchorNetwork> {
     std::size_t encode(const float* x, std::size_t count, EncoderScratch& scratch, std::uint8_t* codes) const;
 
    private:
-    AnchorNetwork::Kernel kernel_;
-    bool unit_inputs_;
-    float gamma_;
-    std::vector<float> centre_;         // the mean of the anchors
-    PackedMatrix<float> anchors_;       // a'
-    std::vector<float> squared_norms_;  // ||a'||^2
+    AnchorKernel kernel_;
     std::size_t bits_;
     FormOf<Network>::Encoder network_;
   };

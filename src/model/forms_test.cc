@@ -23,7 +23,19 @@ Layer random_layer(std::size_t inputs, std::size_t outputs, Activation activatio
   return {inputs, outputs, random_floats(inputs * outputs, random), random_floats(outputs, random), activation};
 }
 
-// One of each kind: all activations, both kernels.
+ProductQuantizer random_quantizer(const std::vector<std::size_t>& bits, const std::vector<std::size_t>& dimensions,
+                                  Random& random) {
+  ProductQuantizer function;
+  std::size_t outputs = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    function.parts.push_back({bits[i], dimensions[i], random_floats(dimensions[i] << bits[i], random, 2)});
+    outputs += dimensions[i];
+  }
+  function.projection = random_layer(7, outputs, Activation::identity, random);
+  return function;
+}
+
+// One of each kind: all activations, both kernels, parts of all sizes.
 std::vector<HashFunction> examples() {
   Random random(5);
   std::vector<HashFunction> all;
@@ -34,6 +46,11 @@ std::vector<HashFunction> examples() {
     all.emplace_back(Network{{random_layer(7, 9, Activation::sigmoid, random), random_layer(9, 13, last, random)},
                              random_floats(7 * 13, random),
                              true});
+    all.emplace_back(Network{{random_layer(7, 9, Activation::tanh, random),
+                              random_layer(9, 5, Activation::sigmoid, random), random_layer(5, 13, last, random)},
+                             random_floats(7 * 5, random),
+                             false,
+                             1});
   }
   for (const auto kernel : {AnchorNetwork::Kernel::distance, AnchorNetwork::Kernel::gaussian}) {
     for (const std::size_t anchors : {1, 21}) {
@@ -47,7 +64,22 @@ std::vector<HashFunction> examples() {
       all.emplace_back(std::move(function));
     }
   }
+  all.emplace_back(random_quantizer({8, 4, 1}, {3, 2, 2}, random));
+  all.emplace_back(random_quantizer({5, 8}, {9, 1}, random));
+  all.emplace_back(random_quantizer(std::vector<std::size_t>(13, 1), std::vector<std::size_t>(13, 1), random));
+  all.emplace_back(random_quantizer({3, 2, 6, 2}, {1, 3, 2, 1}, random));
+  std::get<ProductQuantizer>(all.back()).unit_inputs = true;
   return all;
+}
+
+// The last example of a form.
+template <class Function>
+Function example() {
+  Function last;
+  for (const HashFunction& function : examples()) {
+    if (const auto* found = std::get_if<Function>(&function)) last = *found;
+  }
+  return last;
 }
 
 std::vector<double> of_unit_length(std::vector<double> x) {
@@ -64,7 +96,8 @@ std::vector<double> apply(const Network& network, std::vector<double> x) {
     std::vector<double> h(layer.outputs);
     for (std::size_t i = 0; i < layer.outputs; ++i) {
       double z = layer.bias[i];
-      for (std::size_t k = 0; k < inputs.size() && &layer == &network.layers.back() && !network.linear.empty(); ++k) {
+      const bool at_path = &layer == &network.layers[network.layers.size() - 1 - network.layers_after_linear];
+      for (std::size_t k = 0; k < inputs.size() && at_path && !network.linear.empty(); ++k) {
         z += static_cast<double>(network.linear[i * inputs.size() + k]) * inputs[k];
       }
       for (std::size_t k = 0; k < layer.inputs; ++k)
@@ -99,7 +132,34 @@ std::vector<double> apply(const AnchorNetwork& function, std::vector<double> x) 
 
 std::vector<double> expected(const HashFunction& function, const float* x, std::size_t dimension) {
   const std::vector<double> wide(x, x + dimension);
-  return std::visit([&](const auto& f) { return apply(f, wide); }, function);
+  if (const auto* anchors = std::get_if<AnchorNetwork>(&function)) return apply(*anchors, wide);
+  return apply(std::get<Network>(function), wide);
+}
+
+bool bit_of(const std::uint8_t* code, std::size_t bit) { return (code[bit / 8] >> bit % 8 & 1) != 0; }
+
+// Expects a code to be that of the definition, as far as float can tell.
+void expect_code(const ProductQuantizer& function, const std::vector<double>& x, const std::uint8_t* code) {
+  const Network projection{{function.projection}, {}, function.unit_inputs};
+  const std::vector<double> y = apply(projection, x);
+  std::size_t coordinate = 0;
+  std::size_t bit = 0;
+  for (const auto& part : function.parts) {
+    std::vector<double> distances;
+    for (std::size_t j = 0; j < std::size_t{1} << part.bits; ++j) {
+      distances.push_back(0);
+      for (std::size_t k = 0; k < part.dimension; ++k) {
+        const double difference = y[coordinate + k] - static_cast<double>(part.codewords[j * part.dimension + k]);
+        distances.back() += difference * difference;
+      }
+    }
+    std::size_t index = 0;
+    for (std::size_t k = 0; k < part.bits; ++k) index |= bit_of(code, bit + k) ? std::size_t{1} << k : 0;
+    const double least = *std::min_element(distances.begin(), distances.end());
+    ASSERT_NEAR(distances[index], least, 1e-4 * (1 + least)) << "bits from " << bit << " on";
+    coordinate += part.dimension;
+    bit += part.bits;
+  }
 }
 
 class Targets : public ::testing::TestWithParam<std::string> {
@@ -115,7 +175,7 @@ TEST_P(FormsTest, OutputsAreThoseOfTheDefinition) {
   const std::size_t count = 37;
   for (const HashFunction& function : examples()) {
     const HashEncoder encoder(function);
-    ASSERT_TRUE(encoder.has_outputs());
+    if (!encoder.has_outputs()) continue;
     const std::vector<float> x = random_floats(encoder.dimension() * count, random);
     HashEncoder::Scratch scratch;
     const float* h = encoder.outputs(x.data(), count, scratch);
@@ -127,6 +187,62 @@ TEST_P(FormsTest, OutputsAreThoseOfTheDefinition) {
       }
     }
   }
+}
+
+TEST_P(FormsTest, CodesAreThoseOfTheDefinition) {
+  Random random(10);
+  const std::size_t count = 37;
+  for (const HashFunction& function : examples()) {
+    const HashEncoder encoder(function);
+    const std::vector<float> x = random_floats(encoder.dimension() * count, random);
+    std::vector<std::uint8_t> codes(count * encoder.bytes_per_code(), 0xff);
+    HashEncoder::Scratch scratch;
+    ASSERT_EQ(encoder.encode(x.data(), count, scratch, codes.data()), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const float* vector = x.data() + i * encoder.dimension();
+      const std::uint8_t* code = codes.data() + i * encoder.bytes_per_code();
+      for (std::size_t k = encoder.bits(); k < 8 * encoder.bytes_per_code(); ++k) ASSERT_FALSE(bit_of(code, k));
+      if (const auto* quantizer = std::get_if<ProductQuantizer>(&function)) {
+        expect_code(*quantizer, {vector, vector + encoder.dimension()}, code);
+        continue;
+      }
+      const auto right = expected(function, vector, encoder.dimension());
+      for (std::size_t k = 0; k < right.size(); ++k) {
+        if (std::abs(right[k]) < 1e-4) continue;  // which float may round to either side
+        ASSERT_EQ(bit_of(code, k), right[k] > 0) << "form " << function.index() << ", sample " << i << ", bit " << k;
+      }
+    }
+  }
+}
+
+TEST_P(FormsTest, OfEquallyNearCodewordsTheFirstIsTaken) {
+  ProductQuantizer function;
+  function.projection = {1, 1, {1}, {0}};
+  function.parts = {{2, 1, {5, 1, -1, 1}}};
+  const HashEncoder encoder{HashFunction(function)};
+  HashEncoder::Scratch scratch;
+  for (const auto& [x, index] : {std::pair(0.0F, 1), std::pair(1.0F, 1), std::pair(-0.5F, 2), std::pair(3.0F, 0)}) {
+    std::uint8_t code = 0;
+    ASSERT_EQ(encoder.encode(&x, 1, scratch, &code), 1U);
+    EXPECT_EQ(code, index) << x;
+  }
+}
+
+TEST_P(FormsTest, DistancesThatOverflowAreFound) {
+  ProductQuantizer function;
+  function.projection = {2, 2, {1, 0, 0, 1}, {0, 0}};
+  function.parts = {{1, 1, {0, 0}}, {1, 1, {1e20F, 2}}};
+  const HashEncoder encoder{HashFunction(function)};
+  HashEncoder::Scratch scratch;
+  std::uint8_t codes[2] = {};
+  const float x[] = {1, 1e15F, 1, 1e20F};
+  EXPECT_EQ(encoder.encode(x, 2, scratch, codes), 0U);  // ||c||^2 itself overflows
+  function.parts.back().codewords = {1e18F, 2};
+  EXPECT_EQ(HashEncoder{HashFunction(function)}.encode(x, 2, scratch, codes), 2U);
+  function.parts.back().codewords = {1e19F, 2};
+  EXPECT_EQ(HashEncoder{HashFunction(function)}.encode(x, 2, scratch, codes), 1U);
+  const float infinite[] = {std::numeric_limits<float>::infinity(), 1};  // in the part whose codewords are zeros
+  EXPECT_EQ(HashEncoder{HashFunction(function)}.encode(infinite, 1, scratch, codes), 0U);
 }
 
 TEST_P(FormsTest, DistancesSurviveAnOffsetOfTheData) {
@@ -148,6 +264,15 @@ TEST_P(FormsTest, ASampleGetsTheSameBitsAtAnyPlace) {
     const HashEncoder encoder(function);
     const std::vector<float> x = random_floats(encoder.dimension() * count, random);
     HashEncoder::Scratch scratch;
+    const std::size_t bytes = encoder.bytes_per_code();
+    std::vector<std::uint8_t> codes(bytes * count);
+    std::vector<std::uint8_t> code(bytes);
+    encoder.encode(x.data(), count, scratch, codes.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      encoder.encode(x.data() + i * encoder.dimension(), 1, scratch, code.data());
+      ASSERT_TRUE(std::equal(code.begin(), code.end(), codes.data() + i * bytes));
+    }
+    if (!encoder.has_outputs()) continue;
     const float* h = encoder.outputs(x.data(), count, scratch);
     const std::vector<float> together(h, h + encoder.bits() * count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -193,13 +318,13 @@ TEST(Forms, RoundTripBitForBit) {
     EXPECT_EQ(back.describe(), model.describe());
     EXPECT_EQ(back.dimension(), 7U);
     EXPECT_EQ(back.bits(), 13U);
-    EXPECT_TRUE(back.has_outputs());
+    EXPECT_EQ(back.has_outputs(), !std::holds_alternative<ProductQuantizer>(function));
   }
 }
 
-TEST(Forms, EveryTruncationAndEveryFlippedBitOfAnchorsIsFound) {
+void expect_damage_is_found(const HashFunction& function) {
   Model model;
-  model.function = examples().back();
+  model.function = function;
   const std::string bytes = serialize_model(model);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_THROW(parse_model(bytes.substr(0, length), "m"), Error) << length;
@@ -209,6 +334,12 @@ TEST(Forms, EveryTruncationAndEveryFlippedBitOfAnchorsIsFound) {
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
     EXPECT_THROW(parse_model(flipped, "m"), Error) << bit;
   }
+}
+
+TEST(Forms, EveryTruncationAndEveryFlippedBitOfAnchorsIsFound) { expect_damage_is_found(example<AnchorNetwork>()); }
+
+TEST(Forms, EveryTruncationAndEveryFlippedBitOfAProductQuantizerIsFound) {
+  expect_damage_is_found(example<ProductQuantizer>());
 }
 
 TEST(Forms, AreDescribedInWords) {
@@ -223,10 +354,15 @@ TEST(Forms, AreDescribedInWords) {
   model.function = anchors;
   EXPECT_EQ(model.describe(),
             (std::vector<std::string>{"2 -> 3 anchors, Gaussians of distances, gamma 0.25", "3 -> 1 identity"}));
+  Random random(1);
+  model.function = random_quantizer({4, 4, 1}, {3, 2, 2}, random);
+  EXPECT_EQ(model.describe(),
+            (std::vector<std::string>{"7 -> 7 identity", "2 subspaces: the nearest of 16 codewords, 4 bits each",
+                                      "1 subspace: the nearest of 2 codewords, 1 bit"}));
 }
 
 TEST(Forms, WhatDoesNotFitIsRefused) {
-  AnchorNetwork good = std::get<AnchorNetwork>(examples().back());
+  const auto good = example<AnchorNetwork>();
   AnchorNetwork bad = good;
   bad.anchors.pop_back();
   EXPECT_BDNN_ERROR(HashEncoder{HashFunction(bad)}, misuse, "the anchors do not fit: 146 numbers");
@@ -236,6 +372,89 @@ TEST(Forms, WhatDoesNotFitIsRefused) {
   bad = good;
   bad.anchors.resize(14);
   EXPECT_BDNN_ERROR(HashEncoder{HashFunction(bad)}, misuse, "the network behind 2 anchors takes 21 inputs");
+}
+
+TEST(Forms, AProductQuantizerThatDoesNotFitIsRefused) {
+  const auto good = example<ProductQuantizer>();  // parts of 3, 2, 6 and 2 bits, of dimension 1, 3, 2 and 1
+  const auto refused = [&](const auto& change, const std::string& message) {
+    ProductQuantizer bad = good;
+    change(bad);
+    EXPECT_BDNN_ERROR(HashEncoder{HashFunction(bad)}, misuse, message);
+    Model model;
+    model.function = bad;
+    EXPECT_BDNN_ERROR(serialize_model(model), misuse, message);
+  };
+  refused([](auto& f) { f.parts.clear(); }, "the product quantizer has no parts");
+  refused([](auto& f) { f.parts[1].codewords.pop_back(); },
+          "part 1 of the product quantizer does not fit: 11 numbers for the codewords of 2 bits, of dimension 3");
+  refused([](auto& f) { f.parts[0] = {0, 1, {1}}; }, "part 0 of the product quantizer does not fit");
+  refused(
+      [](auto& f) {
+        f.parts[0] = {9, 1, std::vector<float>(512)};
+      },
+      "part 0 of the product quantizer does not fit");
+  refused([](auto& f) { f.parts[0] = {3, 0, {}}; }, "part 0 of the product quantizer does not fit");
+  refused([](auto& f) { f.parts.pop_back(); }, "have 6 coordinates, its projection gives 7");
+  refused([](auto& f) { f.projection.bias.pop_back(); },
+          "the projection does not fit: 7 inputs, 7 outputs, 49 weights");
+  refused([](auto& f) { f.projection.activation = Activation::tanh; }, "7 biases, tanh");
+}
+
+TEST(Forms, HashFunctionsWithoutOutputsSaySo) {
+  const HashEncoder encoder{HashFunction(example<ProductQuantizer>())};
+  EXPECT_FALSE(encoder.has_outputs());
+  const std::vector<float> x(7);
+  HashEncoder::Scratch scratch;
+  EXPECT_BDNN_ERROR(encoder.outputs(x.data(), 1, scratch), misuse, "has no outputs before the sign");
+}
+
+// A file as another program could write it: a projection and codewords of these shapes.
+std::string quantizer_file(const std::vector<std::size_t>& weight, std::size_t biases,
+                           const std::vector<std::vector<std::size_t>>& codewords) {
+  TensorFileWriter writer({"bdnn.model", "model", 2});
+  writer.fact("form", "product_quantizer");
+  writer.needs_version(2);
+  const auto zeros = [&](const std::string& name, const std::vector<std::size_t>& shape) {
+    std::size_t size = 1;
+    for (const std::size_t extent : shape) size *= extent;
+    writer.tensor(name, std::vector<float>(size), shape);
+  };
+  zeros("projection.weight", weight);
+  zeros("projection.bias", {biases});
+  for (std::size_t i = 0; i < codewords.size(); ++i) zeros(fmt::format("codewords.{}", i), codewords[i]);
+  Model empty;  // for the facts that every model has
+  empty.function = Network{{{1, 1, {1}, {0}}}};
+  const std::string network = serialize_model(empty);
+  const TensorFileReader facts(network, "m", {"bdnn.model", "model", 2});
+  for (const char* key : {"method", "options", "seed", "data", "samples", "program"}) writer.fact(key, facts.fact(key));
+  return writer.finish();
+}
+
+TEST(Forms, FilesOfProductQuantizersThatDoNotFitAreRefused) {
+  EXPECT_EQ(parse_model(quantizer_file({5, 7}, 5, {{16, 3}, {2, 2}}), "m").bits(), 5U);
+  const auto refused = [](const std::string& file, const char* message) {
+    EXPECT_BDNN_ERROR(parse_model(file, "m"), failure, message);
+  };
+  refused(quantizer_file({5, 7}, 4, {{16, 3}, {2, 2}}), "weights and biases that do not fit (projection)");
+  refused(quantizer_file({35}, 5, {{16, 3}, {2, 2}}), "describes the tensor 'projection.weight' wrongly");
+  refused(quantizer_file({5, 7}, 5, {}), "lacks the tensor 'codewords.0'");
+  refused(quantizer_file({5, 7}, 5, {{16, 3}}), "codewords that do not fit its projection");
+  refused(quantizer_file({5, 7}, 5, {{16, 3}, {2, 3}}), "codewords that do not fit its projection");
+  refused(quantizer_file({5, 7}, 5, {{16, 3}, {2, 2}, {2, 1}}), "codewords that do not fit its projection");
+  refused(quantizer_file({5, 7}, 5, {{16, 3}, {4}}), "describes the tensor 'codewords.1' wrongly");
+  for (const std::size_t count : {1, 3, 17, 255, 257, 512}) {
+    refused(quantizer_file({5, 7}, 5, {{16, 3}, {count, 2}}), "where 2, 4, 8, ... or 256 are possible");
+  }
+  refused(quantizer_file({4097, 1}, 4097, std::vector<std::vector<std::size_t>>(4097, {2, 1})),
+          "gives codes of more than 4096 bits");
+}
+
+TEST(Forms, ProgramsBeforeProductQuantizersRefuseThem) {
+  Model model;
+  model.function = example<ProductQuantizer>();
+  const std::string bytes = serialize_model(model);
+  EXPECT_BDNN_ERROR(TensorFileReader(bytes, "m", {"bdnn.model", "model", 1}), failure,
+                    "is a model of version 2, this program knows up to 1; use a newer bdnn");
 }
 
 TEST(Forms, ANetworkThatEndsInASigmoidIsNeitherWrittenNorRead) {

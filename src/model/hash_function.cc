@@ -144,7 +144,7 @@ const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& sc
         if constexpr (std::decay_t<decltype(encoder)>::kHasOutputs) {
           return encoder.outputs(x, count, scratch);
         } else {
-          misuse("the model's hash function has no outputs before the sign");
+          misuse("the model's hash function has no outputs before the sign; its codes are indices of codewords");
         }
       },
       encoder_);

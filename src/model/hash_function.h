@@ -8,6 +8,7 @@
 #include "bdnn/vectors.h"
 #include "model/anchor_form.h"
 #include "model/network_form.h"
+#include "model/quantizer_form.h"
 
 namespace bdnn {
 

@@ -12,8 +12,12 @@ constexpr std::size_t kMaxLayers = 64;
 constexpr Activation kActivations[] = {Activation::identity, Activation::sigmoid, Activation::tanh, Activation::cosine};
 
 constexpr const char* kLinear = "linear.weight";
+constexpr const char* kAfterLinear = "layers_after_linear";
 
 std::string layer_name(std::size_t layer) { return fmt::format("layers.{}", layer); }
+
+// The layer that the linear path is added to.
+std::size_t path_layer(const Network& network) { return network.layers.size() - 1 - network.layers_after_linear; }
 
 void apply(Activation activation, const std::vector<float>& bias, std::size_t count, float* h) {
   switch (activation) {
@@ -57,9 +61,15 @@ void Form::validate(const Network& network) {
     }
     inputs = layer.outputs;
   }
-  if (!network.linear.empty() && network.linear.size() != dimension(network) * bits(network)) {
+  if (network.layers_after_linear > 0 &&
+      (network.linear.empty() || network.layers_after_linear >= network.layers.size())) {
+    misuse("{} layers are to follow the network's linear path, which has {} weights, in a network of {} layers",
+           network.layers_after_linear, network.linear.size(), network.layers.size());
+  }
+  const std::size_t outputs = network.layers[path_layer(network)].outputs;
+  if (!network.linear.empty() && network.linear.size() != dimension(network) * outputs) {
     misuse("the network's linear path has {} weights for {} inputs and {} outputs", network.linear.size(),
-           dimension(network), bits(network));
+           dimension(network), outputs);
   }
 }
 
@@ -70,7 +80,10 @@ std::vector<std::string> Form::describe(const Network& network) {
     lines.push_back(fmt::format("{} -> {} {}", layer.inputs, layer.outputs, name_of(layer.activation)));
   }
   if (!network.linear.empty()) {
-    lines.push_back(fmt::format("{} -> {} linear, beside", dimension(network), bits(network)));
+    lines.push_back(fmt::format(
+        "{} -> {} linear, beside{}", dimension(network), network.layers[path_layer(network)].outputs,
+        network.layers_after_linear == 0 ? ""
+                                         : fmt::format(" all but the last {} layers", network.layers_after_linear)));
   }
   return lines;
 }
@@ -101,7 +114,10 @@ void Form::write(const Network& network, TensorFileWriter& writer) {
   write_unit_inputs(network.unit_inputs, writer);
   if (network.linear.empty()) return;
   writer.needs_version(2);
-  writer.tensor(kLinear, network.linear, {bits(network), dimension(network)});
+  writer.tensor(kLinear, network.linear, {network.layers[path_layer(network)].outputs, dimension(network)});
+  if (network.layers_after_linear == 0) return;
+  writer.needs_version(3);
+  writer.fact(kAfterLinear, std::to_string(network.layers_after_linear));
 }
 
 Network Form::read(const TensorFileReader& reader) {
@@ -127,7 +143,9 @@ Network Form::read(const TensorFileReader& reader) {
   if (reader.has_tensor(kLinear)) {
     std::vector<std::size_t> shape;
     network.linear = reader.floats(kLinear, 2, shape);
-    if (shape[0] != bits(network) || shape[1] != dimension(network)) {
+    if (reader.find_fact(kAfterLinear)) network.layers_after_linear = reader.number(kAfterLinear);
+    if (network.layers_after_linear >= network.layers.size() ||
+        shape[0] != network.layers[path_layer(network)].outputs || shape[1] != dimension(network)) {
       reader.broken("has a linear path that does not fit its layers");
     }
   }
@@ -141,8 +159,9 @@ Form::Encoder::Encoder(const Network& network) : unit_inputs_(network.unit_input
                        layer.bias, layer.activation});
   }
   if (!network.linear.empty()) {
-    linear_ =
-        PackedMatrix<float>::from_rows(network.linear.data(), bits(network), dimension(network), dimension(network));
+    path_layer_ = path_layer(network);
+    linear_ = PackedMatrix<float>::from_rows(network.linear.data(), network.layers[path_layer_].outputs,
+                                             dimension(network), dimension(network));
   }
   squashed_ = unit_inputs_ || layers_.size() > 1 || layers_.back().activation != Activation::identity;
 }
@@ -156,7 +175,7 @@ const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderSc
     auto& h = scratch.layer[which];
     h.resize(rows * count);
     multiply(layer.weight, x, count, layer.weight.depth(), h.data(), rows);
-    if (&layer == &layers_.back() && linear_.rows() > 0) {
+    if (linear_.rows() > 0 && &layer == &layers_[path_layer_]) {
       // The other buffer held this layer's inputs, which are used up.
       auto& beside = scratch.layer[1 - which];
       beside.resize(rows * count);

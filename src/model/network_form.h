@@ -35,6 +35,7 @@ struct FormOf<Network> {
     };
     std::vector<PackedLayer> layers_;
     PackedMatrix<float> linear_;
+    std::size_t path_layer_ = 0;  // that the path is added to
     bool unit_inputs_;
     bool squashed_;
   };

@@ -1,5 +1,6 @@
 #include "model/tensor_file.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -30,7 +31,10 @@ TensorFileWriter::TensorFileWriter(const TensorFormat& format) {
   fact("checksum", std::string(kNoChecksum));
 }
 
-void TensorFileWriter::needs_version(int version) { fact("version", std::to_string(version)); }
+void TensorFileWriter::needs_version(int version) {
+  version_ = std::max(version_, version);
+  fact("version", std::to_string(version_));
+}
 
 void TensorFileWriter::fact(const std::string& key, const std::string& value) { facts_[key] = value; }
 

@@ -26,7 +26,8 @@ class TensorFileWriter {
  public:
   explicit TensorFileWriter(const TensorFormat& format);
 
-  // The oldest version that knows all that is written; 1 unless it is said. So older programs read what they can.
+  // The oldest version that knows all that is written: the largest that was said, or 1. So older programs read what
+  // they can.
   void needs_version(int version);
   void fact(const std::string& key, const std::string& value);
   void list(const std::string& key, const std::vector<std::string>& values);           // as JSON in a fact
@@ -41,6 +42,7 @@ class TensorFileWriter {
   void add(const std::string& name, const char* type, std::span<const std::byte> bytes,
            const std::vector<std::size_t>& shape);
 
+  int version_ = 1;
   // Sorted by name, as they stand in the file.
   std::map<std::string, std::string> facts_;
   std::map<std::string, Json> descriptions_;

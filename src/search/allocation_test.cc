@@ -101,16 +101,33 @@ Model small_model(std::size_t bits, std::size_t group) {
   return model;
 }
 
+// Codes of 32 bits, the indices of codewords.
+Model small_quantizer() {
+  Random random(1);
+  const auto floats = [&](std::size_t count) {
+    std::vector<float> values(count);
+    for (auto& value : values) value = static_cast<float>(random.normal());
+    return values;
+  };
+  Model model;
+  auto& quantizer = model.function.emplace<ProductQuantizer>();
+  quantizer.projection = {10, 4, floats(10 * 4), floats(4)};
+  for (int part = 0; part < 4; ++part) quantizer.parts.push_back({8, 1, floats(256)});
+  return model;
+}
+
 TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
   Random random(2);
   std::vector<float> values(10 * 5000);
   for (auto& value : values) value = static_cast<float>(random.normal());
   const Vectors x = Vectors::view(values.data(), 10, 5000);
   std::vector<std::uint8_t> codes(5000 * 4);
-  for (const int threads : {1, 2}) {
-    Encoder encoder(small_model(32, 1), {.threads = threads});
-    EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); }));
-    EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U);
+  for (const bool of_codewords : {false, true}) {
+    for (const int threads : {1, 2}) {
+      Encoder encoder(of_codewords ? small_quantizer() : small_model(32, 1), {.threads = threads});
+      EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); }));
+      EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U);
+    }
   }
 }
 

@@ -1,36 +1,9 @@
-#include <algorithm>
-#include <variant>
-
 #include "base/error.h"
 #include "coding/codes_match.h"
 #include "search/code_scorer.h"
-#include "search/content.h"
+#include "search/stored_codes.h"
 
 namespace bdnn {
-namespace {
-
-// The code of an id; false where there is none.
-bool fetch(const Codes& codes, std::uint64_t id, std::uint8_t* code) {
-  if (id >= codes.size()) return false;
-  std::copy_n(codes[id].data(), codes.bytes_per_code(), code);
-  return true;
-}
-
-bool fetch(const Index& index, std::uint64_t id, std::uint8_t* code) {
-  const auto& segments = index.content().segments;
-  const CodeLayout layout(index.bits());
-  for (std::size_t s = 0; s < segments.size(); ++s) {
-    const Segment& segment = segments[s];
-    std::optional<std::size_t> row = segment.keys.find(id);
-    if (segment.keys.names() && id >> 32 == s) row = static_cast<std::uint32_t>(id);
-    if (!row || *row >= segment.size() || !segment.is_live(*row)) continue;
-    deinterleave(layout, segment.codes.tiles, *row, code);
-    return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 void check_index_matches(const Model& model, const Index& index) {
   check_codes_match(model, index.bits(), index.info().origin);
@@ -44,18 +17,13 @@ RankBy CodeScorer::by() const { return state_->by; }
 
 struct CodeRanking::State {
   CodeScorer scorer;
-  std::variant<Codes, Index> codes;
+  StoredCodes codes;
   Vectors queries;
 
-  State(const CodeScorer& by, std::variant<Codes, Index> of, const Vectors& vectors)
+  State(const CodeScorer& by, StoredCodes of, const Vectors& vectors)
       : scorer(by), codes(std::move(of)), queries(vectors) {
     const auto& model = scorer.state();
-    if (const auto* plain = std::get_if<Codes>(&codes)) {
-      check_codes_match(model.encoder.bits(), model.fingerprint, plain->bits(), plain->origin());
-    } else {
-      const Index& index = std::get<Index>(codes);
-      check_codes_match(model.encoder.bits(), model.fingerprint, index.bits(), index.info().origin);
-    }
+    check_codes_match(model.encoder.bits(), model.fingerprint, codes.bits(), codes.origin());
     if (queries.dimension() != model.encoder.dimension()) {
       misuse("the queries have dimension {}, the model expects {}", queries.dimension(), model.encoder.dimension());
     }
@@ -63,10 +31,10 @@ struct CodeRanking::State {
 };
 
 CodeRanking::CodeRanking(const CodeScorer& scorer, const Codes& codes, const Vectors& queries)
-    : state_(std::make_unique<State>(scorer, codes, queries)) {}
+    : state_(std::make_unique<State>(scorer, StoredCodes(codes), queries)) {}
 
 CodeRanking::CodeRanking(const CodeScorer& scorer, const Index& index, const Vectors& queries)
-    : state_(std::make_unique<State>(scorer, index, queries)) {}
+    : state_(std::make_unique<State>(scorer, StoredCodes(index), queries)) {}
 
 CodeRanking::CodeRanking(const Model& model, RankBy by, const Codes& codes, const Vectors& queries)
     : CodeRanking(CodeScorer(model, by), codes, queries) {}
@@ -91,9 +59,7 @@ void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist,
   codes.resize(shortlist.size() * bytes);
   for (std::size_t i = 0; i < shortlist.size(); ++i) {
     const std::uint64_t id = shortlist[i].id;
-    const bool found =
-        std::visit([&](const auto& source) { return fetch(source, id, codes.data() + i * bytes); }, state_->codes);
-    if (!found) misuse("there is no code to rank id {} by", id);
+    if (!state_->codes.fetch(id, codes.data() + i * bytes)) misuse("there is no code to rank id {} by", id);
   }
   // Norms of many codes at a time are one product.
   model.norms(codes.data(), shortlist.size(), scratch.scores, scores);

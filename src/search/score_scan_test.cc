@@ -340,6 +340,7 @@ TEST(ScoreScan, WhatDoesNotFitIsRefused) {
   EXPECT_BDNN_ERROR(scan.search(random_vectors(dimension + 1, 2, random), 1, results), misuse,
                     "the queries have dimension");
   EXPECT_BDNN_ERROR(ScoreScan(c.model, RankBy::hamming, c.codes), misuse, "Hamming distance");
+  EXPECT_BDNN_ERROR(ScoreScan(c.model, RankBy::spherical, c.codes), misuse, "by SphericalScan");
   EXPECT_BDNN_ERROR(ScoreScan(c.model, RankBy::reconstruction, random_codes(c.model.bits() + 1, 3, random)), misuse,
                     "the model's have");
   std::vector<float> bad(c.model.dimension(), 1.0F);
@@ -347,7 +348,16 @@ TEST(ScoreScan, WhatDoesNotFitIsRefused) {
   EXPECT_BDNN_ERROR(scan.search(Vectors(c.model.dimension(), 1, bad), 1, results), failure, "query 0 has nan");
   c.model.decoder.reset();
   EXPECT_BDNN_ERROR(ScoreScan(c.model, RankBy::reconstruction, c.codes), misuse, "has no decoder");
-  EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse, "there are hamming, asymmetric and reconstruction");
+  ProductQuantizer quantizer;
+  quantizer.projection = {1, 1, {1}, {0}};
+  quantizer.parts = {{1, 1, {-1, 1}}};
+  Model without_outputs;
+  without_outputs.function = quantizer;
+  const Codes one_bit(1, 1, std::vector<std::uint8_t>(1));
+  EXPECT_BDNN_ERROR(ScoreScan(without_outputs, RankBy::asymmetric, one_bit), misuse,
+                    "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank "
+                    "by hamming or reconstruction");
+  EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse, "there are hamming, spherical, asymmetric and reconstruction");
   scan.search(random_vectors(dimension, 0, random), 3, results);
   EXPECT_EQ(results.size(), 0U);
   scan.search(random_vectors(dimension, 2, random), std::numeric_limits<std::size_t>::max(), results);

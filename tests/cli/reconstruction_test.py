@@ -10,6 +10,8 @@ from program import CommandLine, read, write
 
 
 class Reconstruction(CommandLine):
+    model = None  # trained by the first test, for all of them
+
     def setUp(self):
         super().setUp()
         rng = np.random.default_rng(1)
@@ -18,8 +20,11 @@ class Reconstruction(CommandLine):
         self.x, self.q = x[:2000], x[2000:]
         np.save(self.path("x.npy"), self.x)
         np.save(self.path("q.npy"), self.q)
-        self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "16", "--data", self.path("x.npy"),
-                "--model", self.path("m.bdnn"))
+        if Reconstruction.model is None:
+            self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "16", "--data", self.path("x.npy"),
+                    "--model", self.path("m.bdnn"))
+            Reconstruction.model = read(self.path("m.bdnn"))
+        write(self.path("m.bdnn"), Reconstruction.model)
 
     def encode(self, name, *more):
         self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path(name), *more)
@@ -139,6 +144,39 @@ class Reconstruction(CommandLine):
         hash_codes = found("--rank", "reconstruction")
         self.assertGreater(hash_codes, hamming)
         self.assertGreater(found("--rank", "reconstruction", "--codes", "refined"), hash_codes)
+
+    def test_codes_without_outputs_are_indices_of_codewords(self):
+        model, codes = self.path("k.bdnn"), self.path("k.codes")
+        data, queries = self.path("x.npy"), self.path("q.npy")
+        self.ok("train", "--method", "kmh", "--bits", "13", "--data", data, "--model", model, "--set", "block=5")
+        self.assertIn("1 subspace: the nearest of 32 codewords, 5 bits", self.ok("inspect", model))
+        self.ok("encode", "--model", model, "--data", data, "--out", codes)
+        # As docs/formats.md says, without bdnn.
+        content = read(model)
+        length = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:8 + length])
+
+        def tensor(name):
+            first, last = header[name]["data_offsets"]
+            return np.frombuffer(content[8 + length + first:8 + length + last], np.float32).reshape(header[name]["shape"])
+        y = self.x.astype(np.float64) @ tensor("projection.weight").T + tensor("projection.bias")
+        expected, at = [], 0
+        for part in range(3):
+            codewords = tensor(f"codewords.{part}")
+            own = y[:, at:at + codewords.shape[1]]
+            index = np.square(own[:, None, :] - codewords[None]).sum(axis=2).argmin(axis=1)
+            expected.append(index[:, None] >> np.arange(len(codewords).bit_length() - 1) & 1)
+            at += codewords.shape[1]
+        self.ok("encode", "--model", model, "--data", data, "--out", self.path("k.npy"))
+        bits = np.unpackbits(np.load(self.path("k.npy")), axis=1, bitorder="little")[:, :13]
+        self.assertGreater((bits == np.hstack(expected)).all(axis=1).mean(), 0.998)  # all but what rounding may decide
+        # What needs outputs says so, what reads codes works.
+        search = ("search", "--model", model, "--queries", queries, "-k", 3)
+        self.fails(2, "asymmetric distance needs outputs before the sign", *search, "--database", codes, "--rank", "asymmetric")
+        self.fails(2, "has no outputs before the sign to measure", "inspect", codes, "--model", model, "--data", data)
+        self.ok(*search, "--database", codes, "--rank", "reconstruction")
+        self.ok(*search, "--database", data, "--codes", "refined")
+        self.ok("decode", "--model", model, "--codes", codes, "--out", self.path("k.back.npy"))
 
     def test_what_does_not_fit_is_refused(self):
         self.encode("x.codes")

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "learn/itq_projection.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
@@ -79,6 +80,45 @@ void start_linear_path(const LayerSizes& sizes, const MatrixXd& projection, cons
       (-(a * (moments.mean - scaling.offset) * scaling.factor)).cast<float>();
 }
 
+// The codes of some rows of x.
+TargetCodes codes_of(const Network& network, const Vectors& x, const std::vector<std::uint32_t>& rows,
+                     Threads& threads) {
+  const HashEncoder encoder{HashFunction(network)};
+  const std::size_t dimension = x.dimension();
+  const std::size_t tile = samples_per_tile(dimension);
+  TargetCodes codes(encoder.bits(), rows.size());
+  threads.for_each(blocks_of(rows.size()), [&](std::size_t block, int) {
+    std::vector<float> scratch(dimension);
+    std::vector<float> some(tile * dimension);
+    HashEncoder::Scratch buffers;
+    for_each_tile(block_range(block, rows.size()), tile, [&](std::size_t first, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::copy_n(x.floats(rows[first + i], 1, scratch.data()), dimension, some.data() + i * dimension);
+      }
+      encoder.encode(some.data(), count, buffers, codes.bytes().data() + first * codes.stride());
+    });
+  });
+  return codes;
+}
+
+// Keeps the alternative that searches best, if one searches better than the trained network does.
+void choose_alternative(const std::vector<Alternative>& alternatives, const Vectors& x, const Selection& selection,
+                        std::optional<double> score, Threads& threads, TrainedBinaryNetwork& trained) {
+  const Alternative* best = nullptr;
+  for (const Alternative& alternative : alternatives) {
+    const double own = selection
+                           .score(codes_of(alternative.network, x, selection.rows().training, threads),
+                                  codes_of(alternative.network, x, selection.rows().queries, threads))
+                           .value();
+    if (score && own <= *score) continue;
+    score = own;
+    best = &alternative;
+  }
+  if (best == nullptr) return;
+  trained.network = best->with_all_samples ? best->with_all_samples() : best->network;
+  trained.outcome += fmt::format("; {} in its place, held-out {:.4f}", best->name, *score);
+}
+
 // "iteration 2 of 3 kept, held-out mAP 0.2919 (ITQ 0.2460), codes differ from B in 8.40% of bits"
 std::string outcome_of(const AlternationResult& result, PathStart path, bool labels) {
   std::string text = result.iteration < 0 ? "the start is kept, no iteration was better"
@@ -100,7 +140,8 @@ Lambdas BinaryNetworkOptions::lambdas(const Lambdas& rule) const {
 }
 
 TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetworkOptions options,
-                                          const Lambdas& lambdas, const MakeCodeStep& make_step) {
+                                          const Lambdas& lambdas, const MakeCodeStep& make_step,
+                                          const MakeAlternatives& make_alternatives) {
   const LayerSizes sizes = sizes_for(task, options);
   const WeightStart weight_start = weight_start_for(options.weight_start, task.bits, options.path != PathStart::none);
   if (weight_start != WeightStart::random) check_eigenvector_start(sizes, task.x);
@@ -128,7 +169,8 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   if (!task.labels.empty()) {
     for (const auto row : set.rows()) labels.push_back(task.labels[row]);
   }
-  const auto step = make_step({set, labels, queries, selection});
+  const BinaryNetworkData data{set, labels, queries, selection};
+  const auto step = make_step(data);
   if (step->batch_term() != nullptr && options.alternation.solver == Solver::lbfgs) {
     misuse(
         "solver=lbfgs looks at all samples at once and has no place for the term '{}'; set its weight to 0, or use "
@@ -164,6 +206,10 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   trained.state = std::move(result.state);
   trained.scaling = scaling;
   trained.outcome = outcome_of(result, options.path, !task.labels.empty());
+  if (make_alternatives && selection.possible()) {
+    choose_alternative(make_alternatives(trained.network, data, *step), task.x, selection, result.score, task.threads,
+                       trained);
+  }
   return trained;
 }
 

@@ -109,6 +109,15 @@ struct BinaryNetworkData {
 // The term and the B step of a method, made when the samples are at hand.
 using MakeCodeStep = std::function<std::unique_ptr<CodeStep>(const BinaryNetworkData& data)>;
 
+// A network that is kept instead of the trained one if it searches better for what is held out.
+struct Alternative {
+  std::string name;  // for the outcome
+  Network network;
+  std::function<Network()> with_all_samples = {};  // the same learned from what was held out, too; none: as it is
+};
+using MakeAlternatives = std::function<std::vector<Alternative>(const Network& trained, const BinaryNetworkData& data,
+                                                                const CodeStep& step)>;
+
 struct TrainedBinaryNetwork {
   Network network;
   std::vector<float> state;  // of the code step, when the network was kept
@@ -116,6 +125,7 @@ struct TrainedBinaryNetwork {
   std::string outcome;
 };
 TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetworkOptions options,
-                                          const Lambdas& lambdas, const MakeCodeStep& make_step);
+                                          const Lambdas& lambdas, const MakeCodeStep& make_step,
+                                          const MakeAlternatives& make_alternatives = {});
 
 }  // namespace bdnn

@@ -1,7 +1,6 @@
 #include "methods/binary_network/training_neighbours.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "bdnn/ground_truth.h"
 #include "data/format.h"
@@ -46,12 +45,8 @@ NeighbourLists neighbour_lists(const Vectors& x, const std::vector<std::uint32_t
   const std::size_t wanted = std::min(10 * near, samples / 4);
   lists.near = std::min(near, samples / 20);
   if (lists.near == 0) return lists;
-  std::vector<std::uint32_t> order(samples);
-  std::iota(order.begin(), order.end(), 0U);
   Random random(seed);
-  anchors = std::min(anchors, samples);
-  for (std::size_t i = 0; i < anchors; ++i) std::swap(order[i], order[i + random.below(samples - i)]);
-  order.resize(anchors);
+  std::vector<std::uint32_t> order = random_rows(samples, std::min(anchors, samples), random);
   std::sort(order.begin(), order.end());
   std::vector<std::uint32_t> rows;
   for (const auto place : order) rows.push_back(training[place]);

@@ -1,28 +1,18 @@
 #include "methods/sh_bdnn/pairwise_labels.h"
 
 #include <algorithm>
-#include <map>
 
-#include "base/error.h"
 #include "learn/class_codes.h"
+#include "learn/class_labels.h"
 #include "learn/itq_rotation.h"
 
 namespace bdnn {
 
 PairwiseLabels::PairwiseLabels(std::span<const std::int64_t> labels, std::size_t bits, double weight)
     : bits_(bits), weight_(weight) {
-  std::map<std::int64_t, std::int32_t> classes;
-  for (const std::int64_t label : labels) {
-    if (label != -1) classes.emplace(label, 0);
-  }
-  for (auto& [label, own_class] : classes) own_class = static_cast<std::int32_t>(classes_++);
-  if (classes_ == 0) misuse("all samples are unlabelled (-1); sh-bdnn learns from labels");
-  if (classes_ == 1) {
-    misuse("all labelled samples have the same label; sh-bdnn learns from pairs of the same and of different classes");
-  }
-  for (const std::int64_t label : labels) {
-    class_of_.push_back(label == -1 ? static_cast<std::int32_t>(classes_) : classes.at(label));
-  }
+  ClassLabels numbered = number_classes(labels, "sh-bdnn");
+  classes_ = numbered.classes;
+  class_of_ = std::move(numbered.of);
 }
 
 void PairwiseLabels::turn_outputs(int rotations, const TrainingSet& queries, const Selection& selection,

@@ -19,6 +19,8 @@ class PairwiseLabels final : public CodeStep {
   // samples find it. The codes of the unlabelled follow the outputs.
   void set_class_codes(double term_weight, double temperature, std::uint64_t seed);
 
+  const TargetCodes& codes_of_classes() const { return class_codes_; }  // empty: classes have none
+
   std::string similarity_name() const override { return "pairs"; }
   BatchTerm* batch_term() override { return class_term_ ? &*class_term_ : nullptr; }
   std::string batch_term_name() const override { return "classes"; }

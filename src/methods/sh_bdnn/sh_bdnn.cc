@@ -1,11 +1,10 @@
 #include "methods/sh_bdnn/sh_bdnn.h"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
-
 #include "base/error.h"
 #include "data/format.h"
+#include "learn/class_head.h"
+#include "learn/class_labels.h"
+#include "learn/class_samples.h"
 #include "methods/binary_network/binary_network.h"
 #include "methods/sh_bdnn/pairwise_labels.h"
 
@@ -19,6 +18,7 @@ struct ShBdnnOptions : BinaryNetworkOptions {
   double classes = 1;                 // weight of the classes' term
   std::optional<double> temperature;  // of it; where there is no value, bits / 8
   int rotations = 10;                 // tried before each B step, where classes have no codes
+  bool class_head = true;             // layers that give the very code of a class are tried at the end
 
   ShBdnnOptions() {
     path = PathStart::fitted;
@@ -50,6 +50,7 @@ ShBdnnOptions paper_profile() {
   options.path = PathStart::none;
   options.rotations = 0;
   options.class_codes = false;
+  options.class_head = false;
   options.classes = 0;
   options.lambda1 = kPaperLambdas.weights;
   options.lambda2 = kPaperLambdas.binary;
@@ -64,22 +65,34 @@ ShBdnnOptions paper_profile() {
 // The term grows with the number of samples; with this it is the mean over pairs, halved.
 double default_pair_weight(std::size_t samples) { return 1 / static_cast<double>(samples); }
 
-// `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
-std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed) {
-  std::map<std::int64_t, std::vector<std::uint32_t>> classes;
-  for (std::size_t i = 0; i < labels.size(); ++i) classes[labels[i]].push_back(static_cast<std::uint32_t>(i));
-  Random random(seed);
-  std::vector<std::uint32_t> rows;
-  for (auto& [label, members] : classes) {
-    const std::size_t wanted =
-        label == -1 ? members.size() : std::min(members.size(), static_cast<std::size_t>(per_class));
-    for (std::size_t i = 0; i < wanted; ++i) {
-      std::swap(members[i], members[i + random.below(members.size() - i)]);
-      rows.push_back(members[i]);
-    }
+// Networks that end in the codes of classes (learn/class_head.h): behind what was trained, and behind ridge
+// regressions.
+std::vector<Alternative> class_heads(const TrainingTask& task, const Network& trained, const BinaryNetworkData& data,
+                                     const PairwiseLabels& step) {
+  const TargetCodes& codes = step.codes_of_classes();
+  std::vector<Alternative> all = {
+      {"its class head", with_class_head(class_scores(trained, codes), codes, task.x, data.set.rows())}};
+  const ClassLabels labels = number_classes(task.labels, "sh-bdnn");
+  const auto fit = [&task, &codes, labels, scaling = data.set.scaling()](const std::vector<std::uint32_t>& rows,
+                                                                         const std::vector<double>& decays) {
+    std::vector<std::int32_t> classes;
+    for (const auto row : rows) classes.push_back(labels.of[row]);
+    std::vector<Network> networks =
+        ridge_class_scores(TrainingSet(task.x, rows, scaling), classes, codes.size(), decays, task.threads);
+    for (Network& network : networks) network = with_class_head(std::move(network), codes, task.x, rows);
+    return networks;
+  };
+  std::vector<std::uint32_t> training;
+  for (const auto row : data.set.rows()) {
+    if (labels.labelled(row)) training.push_back(row);
   }
-  std::sort(rows.begin(), rows.end());
-  return rows;
+  const std::vector<double> decays = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
+  std::vector<Network> ridges = fit(training, decays);
+  for (std::size_t i = 0; i < decays.size(); ++i) {
+    all.push_back({"a ridge classifier's class head", std::move(ridges[i]),
+                   [fit, rows = labels.labelled_rows(), decay = decays[i]] { return fit(rows, {decay}).front(); }});
+  }
+  return all;
 }
 
 Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
@@ -102,7 +115,14 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
     step->turn_outputs(options.rotations, data.queries, data.selection, task.seed, task.threads);
     return step;
   };
-  TrainedBinaryNetwork trained = train_binary_network(task, options, options.lambdas(kDefaultLambdas), make_step);
+  MakeAlternatives heads;
+  if (options.class_codes && options.class_head) {
+    heads = [&](const Network& trained, const BinaryNetworkData& data, const CodeStep& step) {
+      return class_heads(task, trained, data, static_cast<const PairwiseLabels&>(step));
+    };
+  }
+  TrainedBinaryNetwork trained =
+      train_binary_network(task, options, options.lambdas(kDefaultLambdas), make_step, heads);
   return {std::move(trained.network), {}, std::move(trained.outcome)};
 }
 
@@ -122,6 +142,8 @@ Method sh_bdnn_method() {
       [](auto& o) -> auto& { return o.classes; }, 0, 1e12));
   options.push_back(optional_real_option_at<ShBdnnOptions>(
       "temperature", "of that term; auto: bits / 8", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
+  options.push_back(flag_option("class_head", "try layers that give samples the very code of a class, at the end",
+                                &ShBdnnOptions::class_head));
   options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
                                    &ShBdnnOptions::rotations, 0, 10000));
   return make_method<ShBdnnOptions>(
