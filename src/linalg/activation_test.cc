@@ -34,12 +34,19 @@ void expect_right(double tolerance) {
     add_bias_and_squash(bias.data(), rows, count, squashed.data());
     std::vector<T> delta(z.size(), T{2});
     through_sigmoid(squashed.data(), squashed.size(), delta.data());
+    auto bent = z;
+    add_bias_and_tanh(bias.data(), rows, count, bent.data());
+    std::vector<T> bent_delta(z.size(), T{2});
+    through_tanh(bent.data(), bent.size(), bent_delta.data());
     for (std::size_t i = 0; i < z.size(); ++i) {
       const double sum = static_cast<double>(z[i]) + static_cast<double>(bias[i % rows]);
       const double sigmoid = 1 / (1 + std::exp(-sum));
       EXPECT_NEAR(static_cast<double>(added[i]), sum, tolerance * std::abs(sum)) << rows;
       EXPECT_NEAR(static_cast<double>(squashed[i]), sigmoid, tolerance) << rows;
       EXPECT_NEAR(static_cast<double>(delta[i]), 2 * sigmoid * (1 - sigmoid), 2 * tolerance) << rows;
+      const double tanh = std::tanh(sum);
+      EXPECT_NEAR(static_cast<double>(bent[i]), tanh, tolerance) << rows;
+      EXPECT_NEAR(static_cast<double>(bent_delta[i]), 2 * (1 - tanh * tanh), 4 * tolerance) << rows;
     }
   }
 }
