@@ -1,13 +1,10 @@
-// Built for the machine it runs on (-march=native), like eigen_native.cc.
 #include "bare_loops.h"
+
+#include <immintrin.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-
-#if defined(__AVX512VPOPCNTDQ__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace bdnn::bench {
 namespace {
@@ -19,8 +16,7 @@ constexpr std::size_t kTogether = 4;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 8;
 
-#if defined(__AVX512VPOPCNTDQ__)
-std::uint64_t read_pages(const std::uint8_t* codes) {
+__attribute__((target("avx512f"))) std::uint64_t read_pages_512(const std::uint8_t* codes) {
   __m512i sums[kPages];
   for (auto& sum : sums) sum = _mm512_setzero_si512();
   for (std::size_t at = 0; at < kPage; at += 128) {
@@ -34,7 +30,24 @@ std::uint64_t read_pages(const std::uint8_t* codes) {
   return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sums[0]));
 }
 
-std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
+std::uint64_t read_pages(const std::uint8_t* codes) {
+  std::uint64_t sums[kPages] = {};
+  for (std::size_t at = 0; at < kPage; at += 64) {
+    for (std::size_t page = 0; page < kPages; ++page) {
+      std::uint64_t words[8];
+      std::memcpy(words, codes + page * kPage + at, sizeof words);
+      for (const std::uint64_t word : words) sums[page] ^= word;
+    }
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total ^= sum;
+  return total;
+}
+
+using PopcountsOfFour = std::uint64_t(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words);
+
+__attribute__((target("avx512f,avx512vpopcntdq"))) std::uint64_t by_lanes(const std::uint8_t* codes, std::size_t bytes,
+                                                                          const std::uint64_t* words) {
   __m512i sums[kTogether];
   __m512i queries[kTogether];
   for (std::size_t q = 0; q < kTogether; ++q) {
@@ -51,24 +64,10 @@ std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, co
   for (const auto& sum : sums) total += static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
   return total;
 }
-#else
-std::uint64_t read_pages(const std::uint8_t* codes) {
-  std::uint64_t sums[kPages] = {};
-  for (std::size_t at = 0; at < kPage; at += 64) {
-    for (std::size_t page = 0; page < kPages; ++page) {
-      std::uint64_t words[8];
-      std::memcpy(words, codes + page * kPage + at, sizeof words);
-      for (const std::uint64_t word : words) sums[page] ^= word;
-    }
-  }
-  std::uint64_t total = 0;
-  for (const std::uint64_t sum : sums) total ^= sum;
-  return total;
-}
 
-#if defined(__AVX2__)
 // By table lookup of half bytes. Counts are kept in bytes for as many vectors as bytes can count.
-std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
+__attribute__((target("avx2"))) std::uint64_t by_half_bytes_256(const std::uint8_t* codes, std::size_t bytes,
+                                                                const std::uint64_t* words) {
   constexpr std::size_t kVector = 32;
   constexpr std::size_t kMost = 31 * kVector;                                              // at most 8 bits in a byte
   const __m256i counts = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //
@@ -96,8 +95,10 @@ std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, co
   std::memcpy(lanes, &total, sizeof lanes);
   return lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
-#else
-std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words) {
+
+// A scalar count per word, which CPUs without AVX2 do as fast as shuffles of 16 bytes.
+__attribute__((target("popcnt"))) std::uint64_t by_words(const std::uint8_t* codes, std::size_t bytes,
+                                                         const std::uint64_t* words) {
   std::uint64_t total = 0;
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
     std::uint64_t code;
@@ -106,27 +107,33 @@ std::uint64_t popcounts_of_four(const std::uint8_t* codes, std::size_t bytes, co
   }
   return total;
 }
-#endif
-#endif
+
+PopcountsOfFour& popcounts_of_four(const std::string& target) {
+  if (target == "AVX3_DL") return by_lanes;
+  if (target == "AVX3" || target == "AVX2") return by_half_bytes_256;
+  return by_words;
+}
 
 }  // namespace
 
-std::uint64_t bare_popcounts(const std::uint8_t* codes, std::size_t bytes, const std::uint64_t* words,
-                             std::size_t queries) {
+std::uint64_t bare_popcounts(const std::string& target, const std::uint8_t* codes, std::size_t bytes,
+                             const std::uint64_t* words, std::size_t queries) {
+  PopcountsOfFour& popcounts = popcounts_of_four(target);
   std::uint64_t total = 0;
   for (std::size_t at = 0; at < bytes; at += kBlock) {
     const std::size_t size = std::min(kBlock, bytes - at);
     for (std::size_t q = 0; q + kTogether <= queries; q += kTogether) {
-      total += popcounts_of_four(codes + at, size, words + q);
+      total += popcounts(codes + at, size, words + q);
     }
   }
   return total;
 }
 
 std::uint64_t bare_read(const std::uint8_t* codes, std::size_t bytes) {
+  const auto read = __builtin_cpu_supports("avx512f") ? read_pages_512 : read_pages;
   std::uint64_t total = 0;
   std::size_t at = 0;
-  for (; at + kPages * kPage <= bytes; at += kPages * kPage) total ^= read_pages(codes + at);
+  for (; at + kPages * kPage <= bytes; at += kPages * kPage) total ^= read(codes + at);
   for (; at + 8 <= bytes; at += 8) {
     std::uint64_t word;
     std::memcpy(&word, codes + at, sizeof word);

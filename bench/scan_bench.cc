@@ -1,9 +1,12 @@
-// The scan beside the bare loops that it cannot beat, and beside Faiss, on one thread: scan_bench [CODES QUERIES]...
-// All are given the same queries in one call, equally often.
+// The scan beside the bare loops that it cannot beat, and beside Faiss, on one thread:
+//     scan_bench [--target AVX2]... [CODES QUERIES]...
+// All are given the same queries in one call, equally often. One part for each SIMD target; all that the machine has,
+// where none is named. The single query is measured with the first.
 #include <faiss/IndexBinaryFlat.h>
 #include <fmt/format.h>
 
 #include "bare_loops.h"
+#include "base/simd_target.h"
 #include "bdnn/index.h"
 #include "codes/interleaved.h"
 #include "faiss_rival.h"
@@ -45,8 +48,8 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
   };
   const std::uint8_t* tiles = index.content().segments.front().codes.tiles;  // the bare loop reads the same bytes
   const auto times = bdnn::bench::best_times(
-      7, {[&] { sink += bdnn::bench::bare_popcounts(tiles, bytes, words.data(), queries.size()); }, ours(10), ours(100),
-          faiss_search(10), faiss_search(100)});
+      7, {[&] { sink += bdnn::bench::bare_popcounts(bdnn::simd_target(), tiles, bytes, words.data(), queries.size()); },
+          ours(10), ours(100), faiss_search(10), faiss_search(100)});
   const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
   fmt::print(
       "{:10} {:4} bits {:6.2f} {:5} {:6.2f}  {:6.2f} ({:.2f})  {:6.2f} ({:.2f})  {:8.3f} ({:5.1f})  {:8.3f} "
@@ -81,12 +84,8 @@ void single(std::size_t bits, std::size_t bytes) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bdnn::bench::set_faiss_threads(1);
-  fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
-  fmt::print("{} queries at once, billions of codes per second on one thread\n", kQueries);
+void compare_batches(const std::vector<std::string>& files) {
+  fmt::print("\n{}: {} queries at once, billions of codes per second on one thread\n", bdnn::simd_target(), kQueries);
   fmt::print("in brackets: our time over the bare popcount loop's; Faiss's time over ours\n");
   fmt::print("                  bytes per code\n");
   fmt::print("                   ours Faiss   bare  ours, k = 10   ours, k = 100  Faiss, k = 10      Faiss, k = 100\n");
@@ -96,9 +95,31 @@ int main(int argc, char** argv) {
     batches("clustered", bdnn::bench::clustered_codes(bits, kCodes, 20'000, 0.05, 1, 2),
             bdnn::bench::clustered_codes(bits, kQueries, 20'000, 0.05, 1, 3));
   }
-  for (int i = 1; i + 1 < argc; i += 2) {
-    batches("learned", bdnn::load_codes(argv[i]), first(bdnn::load_codes(argv[i + 1]), kQueries));
+  for (std::size_t i = 0; i + 1 < files.size(); i += 2) {
+    batches("learned", bdnn::load_codes(files[i]), first(bdnn::load_codes(files[i + 1]), kQueries));
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> targets;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i] == std::string("--target") && i + 1 < argc) {
+      targets.emplace_back(argv[++i]);
+    } else {
+      files.emplace_back(argv[i]);
+    }
+  }
+  if (targets.empty()) targets = bdnn::simd_targets();
+  bdnn::bench::set_faiss_threads(1);
+  fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
+  for (const std::string& target : targets) {
+    bdnn::force_simd_target(target);
+    compare_batches(files);
+  }
+  bdnn::force_simd_target(targets.front());
   constexpr std::size_t kBytes = std::size_t{1} << 29;
   fmt::print(
       "\none query in 512 MB of codes, GB/s; in brackets: our time over the bare read's; Faiss's time over ours\n");

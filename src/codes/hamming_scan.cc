@@ -12,6 +12,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "codes/half_bytes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace bdnn::HWY_NAMESPACE {
 namespace {
@@ -108,36 +110,128 @@ HWY_NOINLINE std::uint32_t report_tile(const std::uint8_t* tile, std::size_t lan
   return count == 0 ? task.below : sink(task.collector, hits, count);
 }
 
-// The least distances of each query to codes of kTiles tiles, lane by lane. kQueries queries share each load of codes.
-// kLanes is the number of lanes of a code, 0 where only `lanes` knows.
-template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
-HWY_INLINE void nearest_in(const std::uint8_t* tiles, std::size_t lanes, const ScanTask* tasks,
-                           hn::Vec<LineTag<Lane>>* nearest) {
-  const LineTag<Lane> d;
-  const std::size_t line_count = kLanes == 0 ? lanes : kLanes;
-  const std::size_t strip_bytes = line_count * kLine;
-  for (std::size_t part = 0; part < kTiles * kLine; part += hn::Lanes(d) * sizeof(Lane)) {
-    const std::uint8_t* tile = tiles + part / kLine * kStripsPerTile * strip_bytes + part % kLine;
-    hn::Vec<LineTag<Lane>> sum[kQueries][kStripsPerTile];
-    const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
-      const std::uint8_t* lines = tile + w * kLine;
-      for (std::size_t strip = 0; strip < kStripsPerTile; ++strip) {
-        const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + strip * strip_bytes));
-        for (std::size_t q = 0; q < kQueries; ++q) {
-          use(sum[q][strip], hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(tasks[q].query, w)))));
+// Finds the least distances of kQueries queries to the codes of some tiles; the queries share each load of codes.
+// kLanes is the number of lanes of a code, 0 where only `lanes` knows. This one counts the bits of whole lanes.
+template <class Lane, std::size_t kLanes, std::size_t kQueries>
+class ByLanes {
+ public:
+  using Tag = LineTag<Lane>;
+
+  ByLanes(const ScanTask* tasks, std::size_t lanes) : tasks_(tasks), any_lanes_(lanes) {}
+
+  static HWY_INLINE hn::Vec<Tag> limit(std::uint32_t below) { return hn::Set(Tag(), as_lane<Lane>(below)); }
+
+  // nearest[q] gets distances of which one is below limit(t) if and only if a code of the kTiles tiles is nearer than
+  // t.
+  template <std::size_t kTiles>
+  HWY_INLINE void nearest_in(const std::uint8_t* tiles, hn::Vec<Tag>* nearest) const {
+    const Tag d;
+    const std::size_t strip_bytes = lanes() * kLine;
+    for (std::size_t part = 0; part < kTiles * kLine; part += hn::Lanes(d) * sizeof(Lane)) {
+      const std::uint8_t* tile = tiles + part / kLine * kStripsPerTile * strip_bytes + part % kLine;
+      hn::Vec<Tag> sum[kQueries][kStripsPerTile];
+      const auto differing = [&](std::size_t w, const auto& use) HWY_ATTR {
+        const std::uint8_t* lines = tile + w * kLine;
+        for (std::size_t strip = 0; strip < kStripsPerTile; ++strip) {
+          const auto code = hn::LoadU(d, reinterpret_cast<const Lane*>(lines + strip * strip_bytes));
+          for (std::size_t q = 0; q < kQueries; ++q) {
+            use(sum[q][strip], hn::PopulationCount(hn::Xor(code, hn::Set(d, lane_at<Lane>(tasks_[q].query, w)))));
+          }
         }
+      };
+      differing(0, [](auto& total, auto bits) HWY_ATTR { total = bits; });
+      for (std::size_t w = 1; w < lanes(); ++w) {
+        differing(w, [](auto& total, auto bits) HWY_ATTR { total = hn::Add(total, bits); });
       }
-    };
-    differing(0, [](auto& total, auto bits) HWY_ATTR { total = bits; });
-    for (std::size_t w = 1; w < line_count; ++w) {
-      differing(w, [](auto& total, auto bits) HWY_ATTR { total = hn::Add(total, bits); });
-    }
-    for (std::size_t q = 0; q < kQueries; ++q) {
-      const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
-      nearest[q] = part == 0 ? least : nearer(d, nearest[q], least);
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        const auto least = nearer(d, nearer(d, sum[q][0], sum[q][1]), nearer(d, sum[q][2], sum[q][3]));
+        nearest[q] = part == 0 ? least : nearer(d, nearest[q], least);
+      }
     }
   }
-}
+
+ private:
+  HWY_INLINE std::size_t lanes() const { return kLanes == 0 ? any_lanes_ : kLanes; }
+
+  const ScanTask* tasks_;
+  std::size_t any_lanes_;
+};
+
+#if BDNN_COUNTS_HALF_BYTES
+// The same by half bytes. One vector of codes at a time, so that sums stay in the registers, of which there are 16.
+template <class Lane, std::size_t kLanes, std::size_t kQueries>
+class ByHalfBytes {
+ public:
+  using Tag = DistanceTag;
+
+  ByHalfBytes(const ScanTask* tasks, std::size_t lanes)
+      : queries_(lanes, [&](std::size_t q) { return tasks[q].query; }), any_lanes_(lanes) {}
+
+  // Zeros beside a distance are compared with zeros, and are not below them.
+  static HWY_INLINE Distances limit(std::uint32_t below) {
+    const auto distance = as_lane<std::int16_t>(below);
+    if constexpr (kInPairs) return hn::Set(Tag(), distance);
+    return hn::BitCast(Tag(), hn::Set(hn::Repartition<Lane, Tag>(), static_cast<Lane>(distance)));
+  }
+
+  template <std::size_t kTiles>
+  HWY_INLINE void nearest_in(const std::uint8_t* tiles, Distances* nearest) const {
+    const Tag d;
+    for (std::size_t q = 0; q < kQueries; ++q) nearest[q] = hn::Set(d, std::numeric_limits<std::int16_t>::max());
+    const std::size_t bytes = kTiles * kStripsPerTile * lanes() * kLine;
+    if constexpr (kInPairs) {
+      for (std::size_t at = 0; at < bytes; at += 2 * kVector) {
+        const HalfBytes a = half_bytes_at(tiles + at);
+        const HalfBytes b = half_bytes_at(tiles + at + kVector);
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          const HalfBytes query = queries_(q, 0);
+          nearest[q] = hn::Min(nearest[q], distances_of_two(differing_bits(a, query), differing_bits(b, query)));
+        }
+      }
+    } else {
+      for (std::size_t strip = 0; strip < bytes; strip += lanes() * kLine) {
+        for (std::size_t part = 0; part < kLine; part += kVector) nearest_of_vector(tiles + strip + part, nearest);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kVector = hn::MaxLanes(ByteTag());
+  static constexpr bool kInPairs = sizeof(Lane) == 4 && kLanes == 1;
+
+  HWY_INLINE std::size_t lanes() const { return kLanes == 0 ? any_lanes_ : kLanes; }
+
+  HWY_INLINE void nearest_of_vector(const std::uint8_t* lines, Distances* nearest) const {
+    Distances sum[kQueries];
+    for (auto& distances : sum) distances = hn::Zero(Tag());
+    for (std::size_t first = 0; first < lanes(); first += kMostCounts) {
+      const std::size_t end = std::min(first + kMostCounts, lanes());
+      Bytes counts[kQueries];
+      for (auto& bytes : counts) bytes = hn::Zero(ByteTag());
+      for (std::size_t w = first; w < end; ++w) {
+        const HalfBytes code = half_bytes_at(lines + w * kLine);
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          counts[q] = with_more(counts[q], differing_bits(code, queries_(q, w)));
+        }
+      }
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        sum[q] = hn::Add(sum[q], distances_of_lanes<Lane>(counts[q]));
+      }
+    }
+    for (std::size_t q = 0; q < kQueries; ++q) nearest[q] = hn::Min(nearest[q], sum[q]);
+  }
+
+  HalfByteQueries<Lane, kLanes, kQueries> queries_;
+  std::size_t any_lanes_;
+};
+
+template <class Lane, std::size_t kLanes, std::size_t kQueries>
+using Nearest =
+    std::conditional_t<sizeof(Lane) >= 4, ByHalfBytes<Lane, kLanes, kQueries>, ByLanes<Lane, kLanes, kQueries>>;
+#else
+template <class Lane, std::size_t kLanes, std::size_t kQueries>
+using Nearest = ByLanes<Lane, kLanes, kQueries>;
+#endif
 
 // Tiles that share a comparison with the threshold. Of codes of one lane, a tile has so few instructions that a
 // comparison for each would be felt.
@@ -159,19 +253,21 @@ HWY_INLINE void report(const std::uint8_t* tiles, std::size_t lanes, std::size_t
 template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
 HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
                      ScanTask* tasks, HitSink sink) {
-  const LineTag<Lane> d;
+  using Finder = Nearest<Lane, kLanes, kQueries>;
+  const typename Finder::Tag d;
   constexpr std::size_t kCodes = kStripsPerTile * kLine / sizeof(Lane);
-  hn::Vec<LineTag<Lane>> below[kQueries];
-  for (std::size_t q = 0; q < kQueries; ++q) below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
+  const Finder finder(tasks, lanes);
+  hn::Vec<typename Finder::Tag> below[kQueries];
+  for (std::size_t q = 0; q < kQueries; ++q) below[q] = Finder::limit(tasks[q].below);
   for (std::size_t t = 0; t + kTiles <= tile_count; t += kTiles) {
     const std::uint8_t* here = tiles + t * kStripsPerTile * (kLanes == 0 ? lanes : kLanes) * kLine;
-    hn::Vec<LineTag<Lane>> nearest[kQueries];
+    hn::Vec<typename Finder::Tag> nearest[kQueries];
     for (auto& lane : nearest) lane = hn::Zero(d);  // which is never read, but not every compiler sees it
-    nearest_in<Lane, kLanes, kQueries, kTiles>(here, lanes, tasks, nearest);
+    finder.template nearest_in<kTiles>(here, nearest);
     for (std::size_t q = 0; q < kQueries; ++q) {
       if (HWY_LIKELY(hn::AllFalse(d, hn::Lt(nearest[q], below[q])))) continue;
       report<Lane, kLanes, kTiles>(here, lanes, first_row + t * kCodes, tasks[q], sink);
-      below[q] = hn::Set(d, as_lane<Lane>(tasks[q].below));
+      below[q] = Finder::limit(tasks[q].below);
     }
   }
 }
@@ -188,7 +284,9 @@ HWY_NOINLINE void scan_one(const std::uint8_t* tiles, std::size_t tile_count, st
 template <class Lane, std::size_t kLanes>
 HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
                             ScanTask& task, HitSink sink) {
-  const LineTag<Lane> d;
+  using Finder = Nearest<Lane, kLanes, 1>;
+  const typename Finder::Tag d;
+  const Finder finder(&task, lanes);
   constexpr std::size_t kTiles = kTilesTogether<kLanes>;
   constexpr std::size_t kCodes = kStripsPerTile * kLine / sizeof(Lane);
   constexpr std::size_t kPages = 8;
@@ -204,13 +302,13 @@ HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, s
       scan_one<Lane, kLanes, kTiles>(here, stretch, lanes, first_row + t * kCodes, task, sink);
       continue;
     }
-    const auto below = hn::Set(d, as_lane<Lane>(task.below));
+    const auto below = Finder::limit(task.below);
     std::uint64_t with_hits = 0;
     for (std::size_t i = 0; i < per_page; ++i) {
       for (std::size_t page = 0; page < kPages; ++page) {
         const std::size_t number = page * per_page + i;
-        hn::Vec<LineTag<Lane>> nearest = hn::Zero(d);
-        nearest_in<Lane, kLanes, 1, kTiles>(here + number * kTiles * tile_bytes, lanes, &task, &nearest);
+        hn::Vec<typename Finder::Tag> nearest = hn::Zero(d);
+        finder.template nearest_in<kTiles>(here + number * kTiles * tile_bytes, &nearest);
         with_hits |= std::uint64_t{!hn::AllFalse(d, hn::Lt(nearest, below))} << number;
       }
     }
