@@ -90,6 +90,25 @@ TEST(Scan, OneQueryAmongManyCodesOnEveryTarget) {
   force_simd_target("");
 }
 
+// Queries go four at a time, and the rest one by one. 992, 1,100 and 4,096 bits: counts of up to 31 lanes fit bytes.
+TEST(Scan, SeveralQueriesOnEveryTarget) {
+  for (const std::size_t bits : {8, 16, 24, 32, 40, 64, 96, 128, 192, 256, 992, 1100, 4096}) {
+    const std::size_t count = 500 + 40'000 / bits;
+    const Codes codes = clustered_codes(bits, count, 0.3, bits);
+    const Codes queries = clustered_codes(bits, 6, 0.3, bits + 1);
+    const ScanSource source = as_segments(codes).front().codes;
+    for (const std::string& target : simd_targets()) {
+      force_simd_target(target);
+      const auto found = scan_all(source, {count, nullptr, nullptr}, 20, bits, queries, 1);
+      for (std::size_t q = 0; q < queries.size(); ++q) {
+        EXPECT_EQ(found[q], naive_answer(naive_order(codes, queries[q]), {.k = 20}))
+            << bits << " bits, query " << q << ", " << target;
+      }
+    }
+  }
+  force_simd_target("");
+}
+
 TEST(Scan, GatheredCodesAreThoseOfTheFilter) {
   for (const std::size_t bits : {3, 8, 16, 20, 32, 64, 96, 100, 128, 300}) {
     const CodeLayout layout(bits);
