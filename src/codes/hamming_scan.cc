@@ -361,6 +361,16 @@ void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_
   }
 }
 
+double line_cost(const CodeLayout& layout) {
+  switch (HWY_TARGET) {
+    case HWY_AVX3_DL: return layout.lanes == 1 ? 0.51 : 0.56;
+    case HWY_AVX3: return layout.lane_bytes >= 4 ? 1.2 : 1.8;
+    case HWY_AVX2: return layout.lane_bytes >= 4 ? 1.7 : 2.7;
+    case HWY_SSSE3: return layout.lane_bytes >= 4 ? 3.7 : 6.2;
+    default: return 180.0 / static_cast<double>(layout.lane_bytes);  // one lane after the other
+  }
+}
+
 template <class Word>
 HWY_INLINE std::size_t planes_of(std::size_t words, const std::uint8_t* planes, std::size_t stride, std::size_t begin,
                                  std::size_t end, const std::uint8_t* query, std::uint32_t below, Hit* hits) {
@@ -402,6 +412,7 @@ HWY_AFTER_NAMESPACE();
 namespace bdnn {
 namespace {
 HWY_EXPORT(scan_layout);
+HWY_EXPORT(line_cost);
 HWY_EXPORT(scan_bucket);
 }  // namespace
 
@@ -409,6 +420,11 @@ void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t
                 ScanTask* tasks, std::size_t task_count, HitSink sink) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(scan_layout)(layout, tiles, tile_count, first_row, tasks, task_count, sink);
+}
+
+double scan_line_cost(const CodeLayout& layout) {
+  choose_simd_target();
+  return HWY_DYNAMIC_DISPATCH(line_cost)(layout);
 }
 
 std::size_t scan_planes(std::size_t word_bytes, std::size_t words, const std::uint8_t* planes, std::size_t stride,

@@ -28,6 +28,10 @@ struct ScanTask {
 void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
                 ScanTask* tasks, std::size_t task_count, HitSink sink);
 
+// What scan_tiles() takes for a cache line of codes and a query with the SIMD target in use, in nanoseconds on the
+// machine of docs/search.md; ratios carry over to others.
+double scan_line_cost(const CodeLayout& layout);
+
 // Codes that stand one after the other, word after word: word w of code i is planes[w * stride + i], of 4 bytes where
 // `word_bytes` is 4, else of 8. Of the codes [begin, end), those nearer than `below` are put to `hits` with `row`
 // counted from 0 at plane index 0; returns how many. `hits` has room for end - begin, and kLine bytes beyond the planes

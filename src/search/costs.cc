@@ -21,8 +21,6 @@ double bytes_of(const HashTables& tables) {
 
 }  // namespace
 
-double line_cost(const CodeLayout& layout) { return layout.lanes == 1 ? 0.51 : 0.56; }
-
 double tile_hit_cost(const CodeLayout& layout) { return layout.lane_bytes == 8 ? 38 : 52; }
 
 double fetch_cost(double bytes) {

@@ -19,9 +19,6 @@ inline constexpr double kTileLookCost = 2;      // whether a filter wants anythi
 inline constexpr double kRunCost = 15;          // ... and a start anew after one of which it wants nothing
 inline constexpr double kLaneMoveCost = 3;      // of a code that is put together with others
 
-// A cache line of codes compared with one query.
-double line_cost(const CodeLayout& layout);
-
 // A tile that holds a code nearer than the threshold.
 double tile_hit_cost(const CodeLayout& layout);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codes/hamming_scan.h"
 #include "search/combinations.h"
 #include "search/costs.h"
 
@@ -197,7 +198,7 @@ std::vector<ProbeStep> expect_steps(const Segment& segment) {
 
 double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
   const double bytes = as_real(layout.bytes(codes));
-  return bytes / kLine * (line_cost(layout) + fetch_cost(bytes) / as_real(queries_per_fetch(queries)));
+  return bytes / kLine * (scan_line_cost(layout) + fetch_cost(bytes) / as_real(queries_per_fetch(queries)));
 }
 
 std::size_t likely_distance(const Segment& segment, const Workload& workload) {
