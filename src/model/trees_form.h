@@ -9,7 +9,7 @@ template <>
 struct FormOf<BoostedTrees> {
   static constexpr std::string_view kName = "trees";
   static constexpr std::size_t kMaxDepth = 8;
-  static constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
+  static constexpr std::size_t kMaxDimension = std::size_t{1} << 20;
   static constexpr std::size_t kMaxTrees = std::size_t{1} << 20;
 
   static std::size_t dimension(const BoostedTrees& function) { return function.dimension; }

@@ -77,11 +77,11 @@ std::vector<std::int8_t> best_of_descents(const std::vector<double>& w, std::siz
 }  // namespace
 
 double pair_loss(PairLoss loss, bool same_class, double bits, double distance) {
-  const double square = [&] {
-    if (loss == PairLoss::squared) return 2 * (same_class ? distance : bits - distance);
-    return same_class ? distance : std::max(0.0, bits / 2 - distance);
-  }();
-  return square * square;
+  const auto square = [](double value) { return value * value; };
+  const double squared = square(2 * (same_class ? distance : bits - distance));
+  if (loss == PairLoss::squared) return squared;
+  constexpr double kTieBreak = 1e-3;
+  return square(same_class ? distance : std::max(0.0, bits / 2 - distance)) + kTieBreak * squared;
 }
 
 // For each group, the sum over the others h of couplings times z_h, of its own class and of other ones.
@@ -151,7 +151,7 @@ double GroupedPairs::objective(const std::vector<std::int8_t>& z) const {
     }
     sum += groups_[g].count * rise;
   }
-  return sum / weight_;
+  return std::max(0.0, sum / weight_);  // rounding may leave less than nothing
 }
 
 std::int8_t GroupedPairs::best_bit(std::int32_t of_class, const std::uint8_t* code,

@@ -22,8 +22,10 @@ namespace bdnn {
 
 // The loss of a pair at Hamming distance d, with r bits so far.
 enum class PairLoss : std::uint8_t {
-  hinge,    // d^2 in the same class, max(0, r/2 - d)^2 otherwise
   squared,  // KSH's: (2 d)^2 in the same class, (2 (r - d))^2 otherwise
+  // d^2 in the same class, max(0, r/2 - d)^2 otherwise; and a thousandth of the squared loss. Without it, a bit would
+  // be the same for all samples wherever the bits before keep all classes r/2 apart.
+  hinge,
 };
 double pair_loss(PairLoss loss, bool same_class, double bits, double distance);
 

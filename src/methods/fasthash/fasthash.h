@@ -15,7 +15,7 @@ struct FastHashOptions {
   int depth = 4;      // of each tree
   int features = 80;  // that a tree may use, at random; no more than there are
   double trim = 0.9;  // samples that carry this share of the weight choose splits
-  PairLoss loss = PairLoss::hinge;
+  PairLoss loss = PairLoss::squared;
 };
 
 Method fasthash_method();
