@@ -505,7 +505,7 @@ TEST(Forms, FilesOfTreesThatDoNotFitAreRefused) {
   const auto refused = [](const std::string& file, const char* message) {
     EXPECT_BDNN_ERROR(parse_model(file, "m"), failure, message);
   };
-  refused(trees_file("7", {2, 3, 7}, {2, 3, 8}), "lacks 'data'");  // which the function has no part in
+  refused(trees_file("7", {2, 3, 7}, {2, 3, 8}), "has no 'method'");  // the trees themselves are right
   refused(trees_file("0", {2, 3, 7}, {2, 3, 8}), "take vectors of dimension 1 to 1048576, not 0");
   refused(trees_file("99999999", {2, 3, 7}, {2, 3, 8}), "take vectors of dimension 1 to 1048576, not 99999999");
   refused(trees_file("x", {2, 3, 7}, {2, 3, 8}), "dimension");

@@ -146,10 +146,9 @@ TEST_P(BitInferenceTest, NoBitIsTheSameForAllSamples) {
   }
 }
 
-TEST(GroupedPairs, NoRoundRaisesTheObjectiveAndSomeLowerIt) {
+TEST(GroupedPairs, NoRoundRaisesTheObjective) {
   Threads threads(1);
   Random random(5);
-  int lowered = 0;
   for (const std::size_t classes : {4, 30}) {  // solved exactly, and by descents
     for (int round = 0; round < 10; ++round) {
       std::vector<CodeGroup> groups;
@@ -166,10 +165,23 @@ TEST(GroupedPairs, NoRoundRaisesTheObjectiveAndSomeLowerIt) {
       const auto z = problem.solve(1, &stages);
       EXPECT_TRUE(std::is_sorted(stages.rbegin(), stages.rend()));
       EXPECT_EQ(stages.back(), problem.objective(z));
-      lowered += stages.back() < stages.front() ? 1 : 0;
     }
   }
-  EXPECT_GT(lowered, 0);
+}
+
+TEST(GroupedPairs, AClassIsSplitWhereThatIsBetter) {
+  // Half of a small class has the code of one large class, half that of the other. Large classes must differ, so one
+  // half of the small one is on the wrong side until it is flipped.
+  Threads threads(1);
+  const std::vector<CodeGroup> groups = {{0, 5}, {0, 5}, {1, 500}, {2, 500}};
+  const std::vector<std::size_t> sizes = {10, 500, 500};
+  const GroupedPairs problem(groups, {0, 3, 0, 3}, 8, sizes, PairLoss::hinge, threads);
+  std::vector<double> stages;
+  const auto z = problem.solve(1, &stages);
+  EXPECT_LT(stages.back(), stages.front());
+  EXPECT_NE(z[0], z[2]);
+  EXPECT_NE(z[1], z[3]);
+  EXPECT_NE(z[2], z[3]);
 }
 
 TEST(BitInference, WithTooManyGroupsTheOthersTakeTheBetterBit) {
@@ -185,7 +197,6 @@ TEST(BitInference, WithTooManyGroupsTheOthersTakeTheBetterBit) {
   ASSERT_GT(inference.groups(), 4096U);
   const BitInference::Bit bit = inference.next();
   EXPECT_EQ(bit.samples, 4096U);
-  EXPECT_LT(std::abs(pairs.objective(bit.z) - bit.objective), 0.02 * bit.objective);
   for (std::size_t i = 0; i < 6000; ++i) EXPECT_EQ(bit.z[i] > 0, (pairs.labels.of[i] == 0) == (bit.z[0] > 0)) << i;
 }
 
@@ -215,7 +226,7 @@ TEST(FastHash, TheCodesOfTheModelAreThoseItLearntFrom) {
   } rounds;
   const Blobs data = blobs(5, 400, 6, 1);
   const Model model =
-      train(data.x, {.method = "fasthash", .bits = 1, .set = {{"trees", "3"}, {"depth", "2"}}, .labels = data.labels},
+      train(data.x, {.method = "fasthash", .bits = 1, .set = {{"trees", "1"}, {"depth", "1"}}, .labels = data.labels},
             rounds);
   // With one bit of two values, the classes are split, and what the trees miss are samples on the wrong side.
   const Codes codes = encode(model, data.x);
