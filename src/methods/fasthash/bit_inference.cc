@@ -11,7 +11,6 @@
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kMostGroups = 4096;  // whose pairs are all looked at
 constexpr std::size_t kMostClassesExactly = 16;
 constexpr int kDescents = 32;  // from random starts, for more classes
 constexpr int kMostRounds = 20;
@@ -221,8 +220,13 @@ std::vector<std::int8_t> GroupedPairs::solve(std::uint64_t seed, std::vector<dou
 }
 
 BitInference::BitInference(const ClassLabels& labels, std::size_t bits, PairLoss loss, std::uint64_t seed,
-                           Threads& threads)
-    : labels_(labels), loss_(loss), seed_(seed), threads_(threads), bytes_(bytes_for_bits(bits)) {
+                           Threads& threads, std::size_t most_groups)
+    : labels_(labels),
+      loss_(loss),
+      seed_(seed),
+      threads_(threads),
+      most_groups_(most_groups),
+      bytes_(bytes_for_bits(bits)) {
   for (std::size_t c = 0; c < labels.classes; ++c) {
     groups_.push_back({static_cast<std::int32_t>(c), static_cast<double>(labels.sizes[c])});
   }
@@ -234,12 +238,12 @@ BitInference::Bit BitInference::next() {
   const std::size_t samples = labels_.of.size();
   std::vector<std::uint32_t> chosen;  // groups in the problem
   std::vector<double> counts(groups_.size(), 0.0);
-  const bool all = groups_.size() <= kMostGroups;
+  const bool all = groups_.size() <= most_groups_;
   if (all) {
     for (std::size_t g = 0; g < groups_.size(); ++g) counts[g] = groups_[g].count;
   } else {
     Random random(seed_ + found_);
-    for (const std::uint32_t row : random_rows(samples, kMostGroups, random)) ++counts[group_of_[row]];
+    for (const std::uint32_t row : random_rows(samples, most_groups_, random)) ++counts[group_of_[row]];
   }
   std::vector<CodeGroup> groups;
   std::vector<std::uint8_t> codes;
@@ -257,7 +261,7 @@ BitInference::Bit BitInference::next() {
   threads_.for_each(all ? 0 : z.size(), [&](std::size_t g, int) {
     if (z[g] == 0) z[g] = problem.best_bit(groups_[g].of_class, codes_.data() + g * bytes_, solution);
   });
-  Bit bit{std::vector<float>(samples), problem.objective(solution), all ? samples : kMostGroups};
+  Bit bit{std::vector<float>(samples), problem.objective(solution), all ? samples : most_groups_};
   for (std::size_t i = 0; i < samples; ++i) bit.z[i] = static_cast<float>(z[group_of_[i]]);
   return bit;
 }

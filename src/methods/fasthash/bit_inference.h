@@ -22,10 +22,11 @@ namespace bdnn {
 
 // The loss of a pair at Hamming distance d, with r bits so far.
 enum class PairLoss : std::uint8_t {
-  squared,  // KSH's: (2 d)^2 in the same class, (2 (r - d))^2 otherwise
   // d^2 in the same class, max(0, r/2 - d)^2 otherwise; and a thousandth of the squared loss. Without it, a bit would
-  // be the same for all samples wherever the bits before keep all classes r/2 apart.
+  // be
+  // the same for all samples wherever the bits before keep all classes r/2 apart.
   hinge,
+  squared,  // KSH's: (2 d)^2 in the same class, (2 (r - d))^2 otherwise
 };
 double pair_loss(PairLoss loss, bool same_class, double bits, double distance);
 
@@ -82,8 +83,10 @@ class GroupedPairs {
 // The bits of all samples, one after the other.
 class BitInference {
  public:
-  // All samples are labelled; the labels must outlive this.
-  BitInference(const ClassLabels& labels, std::size_t bits, PairLoss loss, std::uint64_t seed, Threads& threads);
+  // All samples are labelled; the labels must outlive this. With more groups than most_groups, as many random samples
+  // stand for all, and the others take the bit that is better for them.
+  BitInference(const ClassLabels& labels, std::size_t bits, PairLoss loss, std::uint64_t seed, Threads& threads,
+               std::size_t most_groups = 4096);
 
   struct Bit {
     std::vector<float> z;  // -1 and +1
@@ -101,6 +104,7 @@ class BitInference {
   PairLoss loss_;
   std::uint64_t seed_;
   Threads& threads_;
+  std::size_t most_groups_;
   std::size_t found_ = 0;  // bits
   std::size_t bytes_;
   std::vector<CodeGroup> groups_;

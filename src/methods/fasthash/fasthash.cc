@@ -46,9 +46,9 @@ Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options)
 
 FastHashOptions paper_profile() {
   FastHashOptions options;
+  options.depth = 4;
   options.features = 200;
   options.trim = 0.99;
-  options.loss = PairLoss::hinge;
   return options;
 }
 
@@ -67,7 +67,7 @@ Method fasthash_method() {
                    real_option_at<FastHashOptions>(
                        "trim", "samples that carry this share of the weight choose splits; 1: all",
                        [](auto& o) -> auto& { return o.trim; }, 0.1, 1),
-                   word_option("loss", "of pairs of samples", &FastHashOptions::loss, {"squared", "hinge"})},
+                   word_option("loss", "of pairs of samples", &FastHashOptions::loss, {"hinge", "squared"})},
        .profiles = {{"paper", "the settings of the authors' program", paper_profile()}},
        .supervised = true,
        .train = train_fasthash});

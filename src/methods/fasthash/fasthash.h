@@ -12,10 +12,10 @@ namespace bdnn {
 
 struct FastHashOptions {
   int trees = 200;    // per bit
-  int depth = 4;      // of each tree
+  int depth = 6;      // of each tree
   int features = 80;  // that a tree may use, at random; no more than there are
   double trim = 0.9;  // samples that carry this share of the weight choose splits
-  PairLoss loss = PairLoss::squared;
+  PairLoss loss = PairLoss::hinge;
 };
 
 Method fasthash_method();
