@@ -27,7 +27,7 @@ struct BoostingOptions {
 
 class TreeBooster {
  public:
-  // Both must outlive this. Memory: 40 bytes per sample.
+  // Both must outlive this. Memory: some 40 bytes per sample.
   TreeBooster(const BinnedFeatures& x, const BoostingOptions& options, Threads& threads);
 
   // Appends the trees of a bit to `function`, where they are the next ones. `bits` holds -1 and +1; `outputs` receives
