@@ -484,20 +484,21 @@ TEST(Forms, TreesThatDoNotFitAreRefused) {
   refused([](auto& f) { f.features.pop_back(); }, "17 features and 18 thresholds for 18 nodes");
 }
 
+std::size_t size_of(const std::vector<std::size_t>& shape) {
+  std::size_t size = 1;
+  for (const std::size_t extent : shape) size *= extent;
+  return size;
+}
+
 // A file as another program could write it: trees of these shapes.
 std::string trees_file(const std::string& dimension, const std::vector<std::size_t>& nodes,
                        const std::vector<std::size_t>& leaves) {
-  const auto size = [](const std::vector<std::size_t>& shape) {
-    std::size_t all = 1;
-    for (const std::size_t extent : shape) all *= extent;
-    return all;
-  };
   TensorFileWriter writer({"bdnn.model", "model", 4});
   writer.fact("form", "trees");
   writer.fact("dimension", dimension);
-  writer.tensor("trees.features", std::vector<std::uint32_t>(size(nodes)), nodes);
-  writer.tensor("trees.thresholds", std::vector<float>(size(nodes)), nodes);
-  writer.tensor("trees.leaves", std::vector<float>(size(leaves)), leaves);
+  writer.tensor("trees.features", std::vector<std::uint32_t>(size_of(nodes)), nodes);
+  writer.tensor("trees.thresholds", std::vector<float>(size_of(nodes)), nodes);
+  writer.tensor("trees.leaves", std::vector<float>(size_of(leaves)), leaves);
   return writer.finish();
 }
 
@@ -533,9 +534,7 @@ std::string quantizer_file(const std::vector<std::size_t>& weight, std::size_t b
   writer.fact("form", "product_quantizer");
   writer.needs_version(2);
   const auto zeros = [&](const std::string& name, const std::vector<std::size_t>& shape) {
-    std::size_t size = 1;
-    for (const std::size_t extent : shape) size *= extent;
-    writer.tensor(name, std::vector<float>(size), shape);
+    writer.tensor(name, std::vector<float>(size_of(shape)), shape);
   };
   zeros("projection.weight", weight);
   zeros("projection.bias", {biases});
