@@ -25,6 +25,7 @@ Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options)
   function.depth = static_cast<std::size_t>(options.depth);
   Random random(task.seed);
   std::vector<float> outputs;
+  task.progress.update("bits", 0, task.bits);
   for (std::size_t bit = 0; bit < task.bits; ++bit) {
     const BitInference::Bit inferred = inference.next();
     booster.fit(inferred.z, random, function, outputs);

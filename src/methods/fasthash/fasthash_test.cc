@@ -277,6 +277,18 @@ TEST(FastHash, BothLossesTellClassesApart) {
   }
 }
 
+TEST(FastHash, AShorterCodeIsTheBeginningOfALongerOne) {
+  const Blobs data = blobs(20, 200, 4, 7);
+  const auto trained = [&](std::size_t bits) {
+    return std::get<BoostedTrees>(
+        train(data.x, {.method = "fasthash", .bits = bits, .set = {{"trees", "2"}}, .labels = data.labels}).function);
+  };
+  const BoostedTrees shorter = trained(9);
+  const BoostedTrees longer = trained(17);
+  EXPECT_TRUE(std::equal(shorter.leaves.begin(), shorter.leaves.end(), longer.leaves.begin()));
+  EXPECT_TRUE(std::equal(shorter.thresholds.begin(), shorter.thresholds.end(), longer.thresholds.begin()));
+}
+
 TEST(FastHash, TheUnlabelledTakeNoPart) {
   const Blobs data = blobs(3, 120, 4, 5);
   std::vector<float> values(data.x.floats(0, 120, nullptr), data.x.floats(0, 120, nullptr) + 480);
