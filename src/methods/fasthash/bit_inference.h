@@ -22,9 +22,8 @@ namespace bdnn {
 
 // The loss of a pair at Hamming distance d, with r bits so far.
 enum class PairLoss : std::uint8_t {
-  // d^2 in the same class, max(0, r/2 - d)^2 otherwise; and a thousandth of the squared loss. Without it, a bit would
-  // be
-  // the same for all samples wherever the bits before keep all classes r/2 apart.
+  // d^2 in the same class, max(0, r/2 - d)^2 otherwise; and a thousandth of the squared loss, without which a bit would
+  // be the same for all samples wherever the bits before keep all classes r/2 apart.
   hinge,
   squared,  // KSH's: (2 d)^2 in the same class, (2 (r - d))^2 otherwise
 };
