@@ -69,6 +69,22 @@ struct ProductQuantizer {
   bool unit_inputs = false;  // vectors are scaled to unit length first, as by Network
 };
 
+// Boosted decision trees: a bit is the sign of the sum of what its trees give. All trees have the same depth. A vector
+// starts at node 0, and goes from node n to node 2n + 2 if vector[feature] > threshold, else to node 2n + 1. After
+// `depth` such steps, its number less nodes() is that of a leaf. FastHash.
+struct BoostedTrees {
+  std::size_t dimension = 0;
+  std::size_t bits = 0;
+  std::size_t trees = 0;                // per bit
+  std::size_t depth = 0;                // 1 to 8
+  std::vector<std::uint32_t> features;  // of the nodes: bits x trees x nodes(), below `dimension`
+  std::vector<float> thresholds;        // likewise
+  std::vector<float> leaves;            // what a tree gives: bits x trees x 2^depth
+  bool unit_inputs = false;             // vectors are scaled to unit length first, as by Network
+
+  std::size_t nodes() const { return (std::size_t{1} << depth) - 1; }  // of a tree, without its leaves
+};
+
 // Rebuilds vectors from codes: vector = weight * features + bias. The features of a code are its bits as -1 and +1. If
 // `group` is 4 or 8, bits form groups of that size (the last may be smaller), and the products of a group's bits are
 // features too, so that each value of a group stands for a vector of its own. Features are ordered by group; within a
@@ -79,7 +95,7 @@ struct Decoder : Layer {
 
 // Many methods, few forms: every method trains one of these, so encoders and file layouts exist per form, not per
 // method.
-using HashFunction = std::variant<Network, AnchorNetwork, ProductQuantizer>;
+using HashFunction = std::variant<Network, AnchorNetwork, ProductQuantizer, BoostedTrees>;
 
 // How a model was trained; has no influence on what it computes.
 struct TrainingRecord {

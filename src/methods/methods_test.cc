@@ -71,8 +71,9 @@ Model train_any(const Vectors& x, TrainOptions options) {
   return train(x, options);
 }
 
-// What makes a training brief: few steps, where a network is trained, and few anchors.
-const std::map<std::string, std::string> kBrief = {{"first_steps", "60"}, {"steps", "60"}, {"anchors", "60"}};
+// What makes a training brief: few steps, where a network is trained, few anchors, and few trees.
+const std::map<std::string, std::string> kBrief = {
+    {"first_steps", "60"}, {"steps", "60"}, {"anchors", "60"}, {"trees", "10"}};
 
 // The same, as briefly as it takes to see what a test is about.
 Model train_briefly(const Vectors& x, TrainOptions options) {

@@ -9,6 +9,7 @@
 #include "methods/bre/bre.h"
 #include "methods/classifier/classifier.h"
 #include "methods/dh/dh.h"
+#include "methods/fasthash/fasthash.h"
 #include "methods/isohash/isohash.h"
 #include "methods/itq/itq.h"
 #include "methods/itq_cca/itq_cca.h"
@@ -36,7 +37,7 @@ const std::vector<Method>& registry() {
       lsh_method(), sklsh_method(), klsh_method(),    pca_method(),      pca_rr_method(),  isohash_method(),
       sh_method(),  sph_method(),   itq_method(),     kmh_method(),      ba_method(),      semantic_method(),
       dh_method(),  bre_u_method(), uh_bdnn_method(), lda_hash_method(), itq_cca_method(), classifier_method(),
-      bre_method(), ksh_method(),   sdh_method(),     sh_bdnn_method(),
+      bre_method(), ksh_method(),   sdh_method(),     fasthash_method(), sh_bdnn_method(),
   };
   return all;
 }

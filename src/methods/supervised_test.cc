@@ -39,6 +39,7 @@ TrainOptions brief_options(const std::string& method, std::size_t bits, std::siz
   TrainOptions options{.method = method, .bits = bits, .decoder = false};
   for (const auto& option : method_info(method).options) {
     if (option.name == "first_steps" || option.name == "steps") options.set[option.name] = "200";
+    if (option.name == "trees") options.set[option.name] = "30";
     if (option.name == "anchors") options.set[option.name] = std::to_string(std::min<std::size_t>(100, samples));
   }
   return options;

@@ -45,6 +45,7 @@ struct EncoderScratch {
   std::vector<float> kernel;
   std::vector<float> norms;
   std::vector<float> unit;
+  std::vector<float> lanes;
   std::vector<std::uint8_t> indices;
 };
 

@@ -35,7 +35,21 @@ ProductQuantizer random_quantizer(const std::vector<std::size_t>& bits, const st
   return function;
 }
 
-// One of each kind: all activations, both kernels, parts of all sizes.
+// A few thresholds are values that vectors have, and a node may send all vectors to one side.
+BoostedTrees random_trees(std::size_t bits, std::size_t trees, std::size_t depth, Random& random) {
+  BoostedTrees function{7, bits, trees, depth, {}, {}, {}};
+  const std::size_t all = bits * trees;
+  for (std::size_t i = 0; i < all * function.nodes(); ++i) {
+    function.features.push_back(static_cast<std::uint32_t>(random.below(7)));
+  }
+  function.thresholds = random_floats(all * function.nodes(), random);
+  function.thresholds[0] = std::numeric_limits<float>::max();
+  function.thresholds[all * function.nodes() - 1] = -std::numeric_limits<float>::max();
+  function.leaves = random_floats(all * (function.nodes() + 1), random);
+  return function;
+}
+
+// One of each kind: all activations, both kernels, parts of all sizes, trees of all kinds of depth.
 std::vector<HashFunction> examples() {
   Random random(5);
   std::vector<HashFunction> all;
@@ -69,6 +83,9 @@ std::vector<HashFunction> examples() {
   all.emplace_back(random_quantizer(std::vector<std::size_t>(13, 1), std::vector<std::size_t>(13, 1), random));
   all.emplace_back(random_quantizer({3, 2, 6, 2}, {1, 3, 2, 1}, random));
   std::get<ProductQuantizer>(all.back()).unit_inputs = true;
+  for (const std::size_t depth : {1, 2, 3, 4, 5, 8}) all.emplace_back(random_trees(13, 3, depth, random));
+  all.emplace_back(random_trees(13, 1, 2, random));
+  std::get<BoostedTrees>(all.back()).unit_inputs = true;
   return all;
 }
 
@@ -130,8 +147,25 @@ std::vector<double> apply(const AnchorNetwork& function, std::vector<double> x) 
   return apply(function.network, inputs);
 }
 
+// Node by node. Comparisons are those of floats.
+std::vector<double> apply(const BoostedTrees& function, std::vector<double> x) {
+  if (function.unit_inputs) x = of_unit_length(std::move(x));
+  std::vector<double> sums(function.bits);
+  for (std::size_t tree = 0; tree < function.bits * function.trees; ++tree) {
+    std::size_t node = 0;
+    while (node < function.nodes()) {
+      const std::size_t at = tree * function.nodes() + node;
+      node = 2 * node + (static_cast<float>(x[function.features[at]]) > function.thresholds[at] ? 2 : 1);
+    }
+    sums[tree / function.trees] +=
+        static_cast<double>(function.leaves[tree * (function.nodes() + 1) + node - function.nodes()]);
+  }
+  return sums;
+}
+
 std::vector<double> expected(const HashFunction& function, const float* x, std::size_t dimension) {
   const std::vector<double> wide(x, x + dimension);
+  if (const auto* trees = std::get_if<BoostedTrees>(&function)) return apply(*trees, wide);
   if (const auto* anchors = std::get_if<AnchorNetwork>(&function)) return apply(*anchors, wide);
   return apply(std::get<Network>(function), wide);
 }
@@ -342,6 +376,8 @@ TEST(Forms, EveryTruncationAndEveryFlippedBitOfAProductQuantizerIsFound) {
   expect_damage_is_found(example<ProductQuantizer>());
 }
 
+TEST(Forms, EveryTruncationAndEveryFlippedBitOfTreesIsFound) { expect_damage_is_found(example<BoostedTrees>()); }
+
 TEST(Forms, AreDescribedInWords) {
   Model model;
   model.function = Network{{{7, 4, std::vector<float>(28), std::vector<float>(4), Activation::cosine}}};
@@ -359,6 +395,8 @@ TEST(Forms, AreDescribedInWords) {
   EXPECT_EQ(model.describe(),
             (std::vector<std::string>{"7 -> 7 identity", "2 subspaces: the nearest of 16 codewords, 4 bits each",
                                       "1 subspace: the nearest of 2 codewords, 1 bit"}));
+  model.function = random_trees(12, 5, 3, random);
+  EXPECT_EQ(model.describe(), std::vector<std::string>{"7 -> 12, each the sum of 5 trees of depth 3"});
 }
 
 TEST(Forms, WhatDoesNotFitIsRefused) {
@@ -400,6 +438,87 @@ TEST(Forms, AProductQuantizerThatDoesNotFitIsRefused) {
   refused([](auto& f) { f.projection.activation = Activation::tanh; }, "7 biases, tanh");
 }
 
+TEST_P(FormsTest, AValueAtAThresholdGoesLeft) {
+  const BoostedTrees function{1, 1, 1, 1, {0}, {2.5F}, {-3, 4}};
+  const HashEncoder encoder{HashFunction(function)};
+  HashEncoder::Scratch scratch;
+  const float x[] = {2.5F, std::nextafter(2.5F, 3.0F), -1e30F, 1e30F};
+  const float* h = encoder.outputs(x, 4, scratch);
+  EXPECT_EQ(std::vector<float>(h, h + 4), (std::vector<float>{-3, 4, -3, 4}));
+}
+
+TEST_P(FormsTest, SumsOfTreesThatOverflowAreFound) {
+  const BoostedTrees function{1, 1, 2, 1, {0, 0}, {0, 0}, {1, 3e38F, 1, 3e38F}};
+  const HashEncoder encoder{HashFunction(function)};
+  HashEncoder::Scratch scratch;
+  std::uint8_t codes[2] = {};
+  const float x[] = {-1, 1};
+  EXPECT_EQ(encoder.encode(x, 2, scratch, codes), 1U);
+}
+
+TEST(Forms, TreesThatDoNotFitAreRefused) {
+  Random random(1);
+  const BoostedTrees good = random_trees(3, 2, 2, random);
+  const auto refused = [&](const auto& change, const std::string& message) {
+    BoostedTrees bad = good;
+    change(bad);
+    EXPECT_BDNN_ERROR(HashEncoder{HashFunction(bad)}, misuse, message);
+    Model model;
+    model.function = bad;
+    EXPECT_BDNN_ERROR(serialize_model(model), misuse, message);
+    TensorFileWriter writer({"bdnn.model", "model", 4});  // as another program could write it
+    write_function(HashFunction(bad), writer);
+    EXPECT_THROW(parse_model(writer.finish(), "m"), Error) << message;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  refused([](auto& f) { f.features[4] = 7; }, "a boosted tree asks for value 7 of vectors of dimension 7");
+  refused([](auto& f) { f.features[4] = 0xffffffff; }, "asks for value 4294967295");
+  refused([&](auto& f) { f.thresholds[3] = nan; }, "an infinite or undefined number");
+  refused([](auto& f) { f.leaves[3] = std::numeric_limits<float>::infinity(); }, "an infinite or undefined number");
+  refused([](auto& f) { f.dimension = 0; }, "take vectors of dimension 1 to 1048576, not 0");
+  refused([](auto& f) { f.dimension = std::size_t{1} << 40; }, "take vectors of dimension 1 to 1048576");
+  refused([](auto& f) { f.trees = 0; }, "there are no boosted trees");
+  refused([](auto& f) { f.depth = 9; }, "2 boosted trees of depth 9 for each of 3 bits are not possible");
+  refused([](auto& f) { f.leaves.pop_back(); }, "do not fit: 18 features and 18 thresholds for 18 nodes, 23 numbers");
+  refused([](auto& f) { f.thresholds.pop_back(); }, "18 features and 17 thresholds for 18 nodes");
+  refused([](auto& f) { f.features.pop_back(); }, "17 features and 18 thresholds for 18 nodes");
+}
+
+std::size_t size_of(const std::vector<std::size_t>& shape) {
+  std::size_t size = 1;
+  for (const std::size_t extent : shape) size *= extent;
+  return size;
+}
+
+// A file as another program could write it: trees of these shapes.
+std::string trees_file(const std::string& dimension, const std::vector<std::size_t>& nodes,
+                       const std::vector<std::size_t>& leaves) {
+  TensorFileWriter writer({"bdnn.model", "model", 4});
+  writer.fact("form", "trees");
+  writer.fact("dimension", dimension);
+  writer.tensor("trees.features", std::vector<std::uint32_t>(size_of(nodes)), nodes);
+  writer.tensor("trees.thresholds", std::vector<float>(size_of(nodes)), nodes);
+  writer.tensor("trees.leaves", std::vector<float>(size_of(leaves)), leaves);
+  return writer.finish();
+}
+
+TEST(Forms, FilesOfTreesThatDoNotFitAreRefused) {
+  const auto refused = [](const std::string& file, const char* message) {
+    EXPECT_BDNN_ERROR(parse_model(file, "m"), failure, message);
+  };
+  refused(trees_file("7", {2, 3, 7}, {2, 3, 8}), "has no 'method'");  // the trees themselves are right
+  refused(trees_file("0", {2, 3, 7}, {2, 3, 8}), "take vectors of dimension 1 to 1048576, not 0");
+  refused(trees_file("99999999", {2, 3, 7}, {2, 3, 8}), "take vectors of dimension 1 to 1048576, not 99999999");
+  refused(trees_file("x", {2, 3, 7}, {2, 3, 8}), "dimension");
+  refused(trees_file("7", {2, 3, 6}, {2, 3, 8}), "nodes do not fit their leaves");
+  refused(trees_file("7", {2, 4, 7}, {2, 3, 8}), "nodes do not fit their leaves");
+  refused(trees_file("7", {6, 7}, {2, 3, 8}), "describes the tensor 'trees.features' wrongly");
+  refused(trees_file("7", {1, 1, 1}, {1, 1, 1}), "has trees of 1 leaves, where 2, 4, 8, ... or 256 are possible");
+  refused(trees_file("7", {1, 1, 5}, {1, 1, 6}), "has trees of 6 leaves");
+  refused(trees_file("7", {1, 1, 511}, {1, 1, 512}), "has trees of 512 leaves");
+  refused(trees_file("7", {4097, 1, 1}, {4097, 1, 2}), "gives codes of more than 4096 bits");
+}
+
 TEST(Forms, HashFunctionsWithoutOutputsSaySo) {
   const HashEncoder encoder{HashFunction(example<ProductQuantizer>())};
   EXPECT_FALSE(encoder.has_outputs());
@@ -415,9 +534,7 @@ std::string quantizer_file(const std::vector<std::size_t>& weight, std::size_t b
   writer.fact("form", "product_quantizer");
   writer.needs_version(2);
   const auto zeros = [&](const std::string& name, const std::vector<std::size_t>& shape) {
-    std::size_t size = 1;
-    for (const std::size_t extent : shape) size *= extent;
-    writer.tensor(name, std::vector<float>(size), shape);
+    writer.tensor(name, std::vector<float>(size_of(shape)), shape);
   };
   zeros("projection.weight", weight);
   zeros("projection.bias", {biases});

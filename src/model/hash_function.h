@@ -9,6 +9,7 @@
 #include "model/anchor_form.h"
 #include "model/network_form.h"
 #include "model/quantizer_form.h"
+#include "model/trees_form.h"
 
 namespace bdnn {
 

@@ -10,7 +10,7 @@
 namespace bdnn {
 namespace {
 
-constexpr TensorFormat kFormat{"bdnn.model", "model", 3};
+constexpr TensorFormat kFormat{"bdnn.model", "model", 4};
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 34;
 const std::string kDecoder = "decoder";
 const std::string kDecoderGroup = "decoder_group";

@@ -65,6 +65,11 @@ void TensorFileWriter::tensor(const std::string& name, std::span<const std::uint
   add(name, "U8", std::as_bytes(values), shape);
 }
 
+void TensorFileWriter::tensor(const std::string& name, std::span<const std::uint32_t> values,
+                              const std::vector<std::size_t>& shape) {
+  add(name, "U32", std::as_bytes(values), shape);
+}
+
 std::string TensorFileWriter::finish() {
   std::map<std::string, Json> header = descriptions_;
   header[kMetadata] = facts_;
@@ -226,23 +231,32 @@ std::span<const std::byte> TensorFileReader::tensor(const std::string& name, std
   return std::as_bytes(std::span(tensors_.substr(*begin, *end - *begin)));
 }
 
+template <class T>
+std::vector<T> TensorFileReader::values(const std::string& name, std::string_view type, std::size_t rank,
+                                        std::vector<std::size_t>& shape) const {
+  const auto content = tensor(name, type, sizeof(T), rank, shape);
+  std::vector<T> values(content.size() / sizeof(T));
+  std::memcpy(values.data(), content.data(), content.size());
+  return values;
+}
+
 std::vector<float> TensorFileReader::floats(const std::string& name, std::size_t rank,
                                             std::vector<std::size_t>& shape) const {
-  const auto content = tensor(name, "F32", sizeof(float), rank, shape);
-  std::vector<float> values(content.size() / sizeof(float));
-  std::memcpy(values.data(), content.data(), content.size());
-  for (const float value : values) {
+  std::vector<float> all = values<float>(name, "F32", rank, shape);
+  for (const float value : all) {
     if (!std::isfinite(value)) broken(fmt::format("has an infinite or undefined number in the tensor '{}'", name));
   }
-  return values;
+  return all;
 }
 
 std::vector<std::uint8_t> TensorFileReader::bytes(const std::string& name, std::size_t rank,
                                                   std::vector<std::size_t>& shape) const {
-  const auto content = tensor(name, "U8", 1, rank, shape);
-  std::vector<std::uint8_t> values(content.size());
-  std::memcpy(values.data(), content.data(), content.size());
-  return values;
+  return values<std::uint8_t>(name, "U8", rank, shape);
+}
+
+std::vector<std::uint32_t> TensorFileReader::numbers(const std::string& name, std::size_t rank,
+                                                     std::vector<std::size_t>& shape) const {
+  return values<std::uint32_t>(name, "U32", rank, shape);
 }
 
 std::string stated_checksum(const std::string& bytes) {

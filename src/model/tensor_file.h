@@ -34,6 +34,7 @@ class TensorFileWriter {
   void map(const std::string& key, const std::map<std::string, std::string>& values);  // likewise
   void tensor(const std::string& name, std::span<const float> values, const std::vector<std::size_t>& shape);
   void tensor(const std::string& name, std::span<const std::uint8_t> values, const std::vector<std::size_t>& shape);
+  void tensor(const std::string& name, std::span<const std::uint32_t> values, const std::vector<std::size_t>& shape);
 
   // The bytes of the file.
   std::string finish();
@@ -66,6 +67,7 @@ class TensorFileReader {
   // The values of a tensor of the given rank, which must be finite; its shape goes to `shape`.
   std::vector<float> floats(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
   std::vector<std::uint8_t> bytes(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
+  std::vector<std::uint32_t> numbers(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
 
   // Raises Error: "FILE: is no usable model: it <what>".
   [[noreturn]] void broken(const std::string& what) const;
@@ -77,6 +79,9 @@ class TensorFileReader {
   JsonValue json_fact(const std::string& key) const;
   std::span<const std::byte> tensor(const std::string& name, std::string_view type, std::size_t size, std::size_t rank,
                                     std::vector<std::size_t>& shape) const;
+  template <class T>
+  std::vector<T> values(const std::string& name, std::string_view type, std::size_t rank,
+                        std::vector<std::size_t>& shape) const;
 
   std::string_view bytes_;
   std::string name_;

@@ -116,15 +116,23 @@ Model small_quantizer() {
   return model;
 }
 
+// Codes of 32 bits, sums of stumps.
+Model small_trees() {
+  Model model;
+  model.function = BoostedTrees{
+      10, 32, 1, 1, std::vector<std::uint32_t>(32, 3), std::vector<float>(32, 0.5F), std::vector<float>(64, 1.0F)};
+  return model;
+}
+
 TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
   Random random(2);
   std::vector<float> values(10 * 5000);
   for (auto& value : values) value = static_cast<float>(random.normal());
   const Vectors x = Vectors::view(values.data(), 10, 5000);
   std::vector<std::uint8_t> codes(5000 * 4);
-  for (const bool of_codewords : {false, true}) {
+  for (const Model& model : {small_model(32, 1), small_quantizer(), small_trees()}) {
     for (const int threads : {1, 2}) {
-      Encoder encoder(of_codewords ? small_quantizer() : small_model(32, 1), {.threads = threads});
+      Encoder encoder(model, {.threads = threads});
       EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); }));
       EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U);
     }
