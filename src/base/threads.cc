@@ -5,10 +5,15 @@
 #include <limits>
 #include <system_error>
 
+#include "base/error.h"
+
 namespace bdnn {
 
 Threads::Threads(int count) {
-  if (count <= 0) count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (count < 0 || count > kMostThreads) {
+    misuse("{} threads were asked for; ask for 1 to {}, or 0 for one per core", count, kMostThreads);
+  }
+  if (count == 0) count = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
   helpers_.reserve(static_cast<std::size_t>(count - 1));
   for (int worker = 1; worker < count; ++worker) {
     try {
