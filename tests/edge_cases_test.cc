@@ -200,9 +200,9 @@ TEST(MovedFrom, ValuesAreEmpty) {
 }
 
 template <class Object, class Use>
-void expect_unusable_after_a_move(Object object, const Use& use) {
+void expect_unusable_after_a_move(Object object, const Use& use, const char* text = "was moved from") {
   Object taken = std::move(object);
-  EXPECT_BDNN_ERROR(use(object), misuse, "was moved from");  // NOLINT
+  EXPECT_BDNN_ERROR(use(object), misuse, text);  // NOLINT
   object = std::move(taken);
   use(object);
 }
@@ -219,8 +219,9 @@ TEST(MovedFrom, ObjectsRaiseErrorAndCanBeAssignedTo) {
   expect_unusable_after_a_move(Index::build(codes), [&](Index& i) { Searcher(1).search(i, codes, {}, results); });
   const Index index = Index::build(codes);
   expect_unusable_after_a_move(Searcher(1), [&](Searcher& s) { s.search(index, codes, {}, results); });
-  expect_unusable_after_a_move(Filter(index, std::span<const std::uint64_t>()),
-                               [&](Filter& f) { Searcher(1).search(index, codes, {}, results, &f); });
+  expect_unusable_after_a_move(
+      Filter(index, std::span<const std::uint64_t>()),
+      [&](Filter& f) { Searcher(1).search(index, codes, {}, results, &f); }, "the filter was made for another index");
   expect_unusable_after_a_move(Reranker(1),
                                [&](Reranker& r) { r.rank(results, SphericalRanking(codes, codes), 1, ranked); });
   expect_unusable_after_a_move(SphericalScan(codes, 1), [&](SphericalScan& s) { s.search(codes, 1, ranked, 1); });
@@ -240,6 +241,7 @@ TEST(Threads, NegativeAndAbsurdNumbersAreRefused) {
     EXPECT_BDNN_ERROR(Searcher{threads}, misuse, text);
     EXPECT_BDNN_ERROR(diagnose_codes(codes, threads), misuse, text);
   }
+  EXPECT_EQ(search(codes, codes, {.k = 1, .threads = 4096}).size(), 4U);  // as many as are of use
 }
 
 }  // namespace

@@ -32,14 +32,17 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
   std::string nearest;
   std::size_t fewest = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
-    if (candidate.size() > kLongest) continue;
-    // What is cut short, or written out, is meant too: --data for --database.
-    const std::size_t shorter = std::min(candidate.size(), name.size());
-    const bool begins_alike = shorter >= 4 && candidate.compare(0, shorter, name, 0, shorter) == 0;
-    const std::size_t distance = begins_alike ? 1 : edits(name, candidate);
+    const std::size_t distance = candidate.size() > kLongest ? fewest : edits(name, candidate);
     if (distance >= fewest) continue;
     fewest = distance;
     nearest = candidate;
+  }
+  // Else one that was cut short, or written out: --mod for --model.
+  for (const std::string& candidate : known) {
+    constexpr std::size_t kTelling = 4;
+    const std::size_t shorter = std::min(candidate.size(), name.size());
+    if (!nearest.empty() || shorter < kTelling) continue;
+    if (candidate.compare(0, shorter, name, 0, shorter) == 0) nearest = candidate;
   }
   return nearest;
 }

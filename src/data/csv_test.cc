@@ -169,9 +169,11 @@ TEST_F(Csv, RefusesToCompress) {
 }
 
 TEST_F(Csv, NoticesAFileThatChanges) {
-  spill(path_, "1,2\n3,4\n");
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "1,2\n";  // more than is read ahead
+  spill(path_, text);
   const auto reader = open_vectors(path_);
-  std::filesystem::resize_file(path_, 4);
+  std::filesystem::resize_file(path_, text.size() / 2);
   EXPECT_HAS(error_of([&] { read_vectors(*reader); }), "changed while it was read");
 }
 

@@ -27,6 +27,7 @@ std::string quoted(const std::string& name) { return fmt::format("name '{}'", na
 
 // The codes with keys as they were given; those without count on from `next_id`.
 Entries entries_of(const Codes& codes, const IndexKeys& keys, std::uint64_t next_id) {
+  if (codes.bits() == 0) misuse("codes of 0 bits were given; they have 1 to {}", kMaxBits);
   if (!keys.ids.empty() && !keys.names.empty()) misuse("both ids and names were given; give one of them");
   const std::size_t given = keys.ids.size() + keys.names.size();
   if (given > 0 && given != codes.size()) {

@@ -25,7 +25,7 @@ std::vector<float> read_floats(const TensorFileReader& reader, const std::string
 }
 
 void read_counters(const JsonValue& counters, AlternationState& state) {
-  state.iteration = counters.int_at("iteration");
+  state.iteration = counters.int_at("rounds") - 1;  // the first round is iteration 0
   if (state.iteration < 0) state.start_rounds = counters.int_at("start_rounds");
   state.without_gain = counters.int_at("without_gain");
   state.best.iteration = counters.int_at("best_round") - 1;  // the start is iteration -1
@@ -57,7 +57,7 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
   writer.needs_version(kFormat.version);
   writer.fact("program", std::string("bdnn ") + version());
   writer.fact("identity", place.identity);
-  const Json counters = {{"iteration", state.iteration},
+  const Json counters = {{"rounds", state.iteration + 1},
                          {"start_rounds", state.start_rounds},
                          {"without_gain", state.without_gain},
                          {"best_round", state.best.iteration + 1},
