@@ -24,5 +24,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     bdnn::load_labels(file.path());
   } catch (const bdnn::Error&) {
   }
+  // Columns by number and by name; only CSV has them.
+  for (const char* column : {"2", "a"}) {
+    const bdnn::VectorsFile columns(file.path(), {.drop = {column}, .label = "1"});
+    try {
+      bdnn::load_vectors(columns);
+    } catch (const bdnn::Error&) {
+    }
+    try {
+      bdnn::load_labels(columns);
+    } catch (const bdnn::Error&) {
+    }
+    try {
+      bdnn::load_column(file.path(), column);
+    } catch (const bdnn::Error&) {
+    }
+  }
   return 0;
 }

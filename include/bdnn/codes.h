@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bdnn {
@@ -30,6 +31,12 @@ struct CodesOrigin {
 class Codes {
  public:
   Codes() = default;
+  Codes(const Codes&) = default;
+  Codes(Codes&& other) noexcept { swap(other); }  // leaves an empty one, as Codes() is
+  Codes& operator=(Codes other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   // Takes ownership of the bytes; bytes.size() must be count * ceil(bits / 8).
   Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> bytes, CodesOrigin origin = {});
@@ -51,6 +58,13 @@ class Codes {
   }
 
  private:
+  void swap(Codes& other) noexcept {
+    std::swap(bits_, other.bits_);
+    std::swap(count_, other.count_);
+    std::swap(data_, other.data_);
+    std::swap(origin_, other.origin_);
+  }
+
   std::size_t bits_ = 0;
   std::size_t count_ = 0;
   std::shared_ptr<const std::uint8_t> data_;
@@ -68,7 +82,8 @@ Codes load_codes(const std::string& path, std::size_t bits = 0);
 // their length is not a multiple of 8, to check the unused bits. The file must not change while the result is in use.
 Codes map_codes(const std::string& path);
 
-// Writes .codes, .npy or .bvecs, chosen by the file name.
+// Writes .codes, .npy or .bvecs, chosen by the file name. A .bvecs file cannot hold an empty set of codes: that raises
+// Error.
 void save_codes(const Codes& codes, const std::string& path);
 
 }  // namespace bdnn

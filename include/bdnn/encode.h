@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bdnn/codes.h"
+#include "bdnn/hidden.h"
 #include "bdnn/model.h"
 #include "bdnn/progress.h"
 #include "bdnn/vectors.h"
@@ -53,7 +54,7 @@ class Encoder {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 // The same for a single call.
@@ -72,7 +73,7 @@ Vectors reconstruct(const Model& model, const Codes& codes, int threads = 0);
 
 // encode() from a file of vectors (any format of load_vectors) to a file of codes (.codes, .npy or .bvecs), in memory
 // that does not grow with the files. Returns the number of vectors.
-std::size_t encode_file(const Model& model, const std::string& vectors, const std::string& codes,
+std::size_t encode_file(const Model& model, const VectorsFile& vectors, const std::string& codes,
                         const EncodeOptions& options, Progress& progress);
 
 // Error of rebuilt vectors: means over all vectors.
@@ -85,6 +86,6 @@ struct ReconstructionError {
 // reconstruct() from file to file, in memory that does not grow with the files. If `originals` is given, the error is
 // measured against it; otherwise it is 0. Either `rebuilt` or `originals` may be "".
 ReconstructionError reconstruct_file(const Model& model, const std::string& codes, const std::string& rebuilt,
-                                     const std::string& originals, int threads, Progress& progress);
+                                     const VectorsFile& originals, int threads, Progress& progress);
 
 }  // namespace bdnn

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/hidden.h"
 #include "bdnn/results.h"
 #include "bdnn/search.h"
 
@@ -74,7 +75,10 @@ class Index {
   std::string_view name(std::uint64_t id) const;
 
   struct Content;
-  const Content& content() const { return *content_; }
+  const Content& content() const {
+    if (!content_) throw Error(Error::Kind::misuse, "the index was moved from; use the one it was moved to");
+    return *content_;
+  }
 
  private:
   explicit Index(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
@@ -149,7 +153,7 @@ class Searcher {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 }  // namespace bdnn

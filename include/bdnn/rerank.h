@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "bdnn/hidden.h"
 #include "bdnn/index.h"
 #include "bdnn/results.h"
 #include "bdnn/vectors.h"
@@ -33,6 +34,10 @@ class VectorRanking final : public Ranking {
  public:
   // `path`: .fvecs, .bvecs, .ivecs or .npy in C order, of float or uint8; vector i belongs to id i.
   VectorRanking(const std::string& path, const Vectors& queries);
+
+  // The same for results of `index`, whose keys may be names: vector i belongs to key i. Keys that the index does not
+  // have are ignored.
+  VectorRanking(const std::string& path, const Vectors& queries, const Index& index, const IndexKeys& keys);
   ~VectorRanking() override;
 
   void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;
@@ -66,7 +71,7 @@ class Reranker {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 // The same for a single call.

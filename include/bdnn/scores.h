@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "bdnn/codes.h"
+#include "bdnn/hidden.h"
 #include "bdnn/model.h"
 #include "bdnn/rank_by.h"
 #include "bdnn/rerank.h"
@@ -27,7 +28,10 @@ class CodeScorer {
   RankBy by() const;
 
   struct State;
-  const State& state() const { return *state_; }
+  const State& state() const {
+    if (!state_) throw Error(Error::Kind::misuse, "the scorer was moved from; use the one it was moved to");
+    return *state_;
+  }
 
  private:
   std::shared_ptr<const State> state_;
@@ -70,7 +74,7 @@ class ScoreScan {
  private:
   friend class ScoreSearcher;
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 // Searches a ScoreScan. Like a Searcher, it owns its threads and buffers, allocates nothing once warm, and is not
@@ -87,7 +91,7 @@ class ScoreSearcher {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 }  // namespace bdnn

@@ -19,6 +19,7 @@
 #include <span>
 
 #include "bdnn/codes.h"
+#include "bdnn/hidden.h"
 #include "bdnn/rerank.h"
 
 namespace bdnn {
@@ -45,7 +46,7 @@ class SphericalScan {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 // Scores the members of a shortlist (bdnn/rerank.h) by spherical distance.

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace bdnn {
@@ -32,6 +33,12 @@ struct Shape {
 class Vectors {
  public:
   Vectors() = default;
+  Vectors(const Vectors&) = default;
+  Vectors(Vectors&& other) noexcept { swap(other); }  // leaves an empty one, as Vectors() is
+  Vectors& operator=(Vectors other) noexcept {
+    swap(other);
+    return *this;
+  }
 
   // Shares ownership of the elements; `data` holds shape.count * shape.bytes_per_vector() bytes.
   Vectors(Shape shape, std::shared_ptr<const std::byte> data);
@@ -48,7 +55,7 @@ class Vectors {
   std::size_t size() const { return shape_.count; }
   const std::byte* data() const { return data_.get(); }
 
-  // Vectors [first, first + count), without a copy.
+  // Vectors [first, first + count), without a copy; a range beyond the end raises Error.
   Vectors slice(std::size_t first, std::size_t count) const;
 
   // Vectors [first, first + count) as floats: in place if they are floats already, otherwise converted into `scratch`,
@@ -56,6 +63,11 @@ class Vectors {
   const float* floats(std::size_t first, std::size_t count, float* scratch) const;
 
  private:
+  void swap(Vectors& other) noexcept {
+    std::swap(shape_, other.shape_);
+    std::swap(data_, other.data_);
+  }
+
   Shape shape_;
   std::shared_ptr<const std::byte> data_;
 };
@@ -63,21 +75,45 @@ class Vectors {
 // Converts n elements to float. Integers and doubles are rounded to the nearest float.
 void to_float(Element element, const std::byte* from, std::size_t n, float* to);
 
-// Reads a whole file of vectors. The format is recognised by content, then by name: .fvecs .ivecs .bvecs, .npy,
-// idx (also .gz), CIFAR-10 .bin, HDF5, MATLAB .mat (v5 and 7.3), CSV and TSV.
-// "file.hdf5:test" selects one dataset of an HDF5 or MATLAB file that holds several.
-Vectors load_vectors(const std::string& path);
+// What the columns of a CSV file are for. A column is given by its name in the heading or its number, from 1.
+struct CsvColumns {
+  std::vector<std::string> vectors =
+      {};                              // they make up the vectors, in this order; empty: all that are not named below
+  std::vector<std::string> drop = {};  // left out of the vectors
+  std::string label = {};              // holds the labels; "": none
+  std::string id = {};                 // holds ids or names; "": none
 
-// Reads one column or one row of integers, in any of these formats.
+  bool empty() const { return vectors.empty() && drop.empty() && label.empty() && id.empty(); }
+};
+
+// A file of vectors. Its format is recognised by content, then by name: .fvecs .ivecs .bvecs, .npy, idx (also .gz),
+// CIFAR-10 .bin, HDF5, MATLAB .mat (v5 and 7.3), CSV and TSV.
+struct VectorsFile {
+  std::string path;         // "file.hdf5:test" selects one dataset of an HDF5 or MATLAB file that holds several
+  CsvColumns columns = {};  // of a CSV file; must be empty for another format
+
+  VectorsFile(const char* file) : path(file) {}
+  VectorsFile(std::string file, CsvColumns how = {}) : path(std::move(file)), columns(std::move(how)) {}
+};
+
+// Reads a whole file of vectors.
+Vectors load_vectors(const VectorsFile& file);
+
+// Reads one column or one row of integers from a file of any of these formats; as ids, they go up to 2^64 - 1.
 std::vector<std::int64_t> load_integers(const std::string& path);
+std::vector<std::uint64_t> load_ids(const std::string& path);
+
+// Reads the cells of a CSV column as text, without their quotes; `column` is its name or its number, from 1.
+std::vector<std::string> load_column(const std::string& path, const std::string& column);
 
 // Names behind labels.
 using LabelNames = std::unordered_map<std::int64_t, std::string>;
 
 // Reads labels, one per vector: integers as above, the label bytes of CIFAR-10, or names from a text file, in a column
-// or a row. A name becomes label_of(name), the same in every file, and is recorded in `names` if that is given. -1
-// means no label, among names too; other numbers used as names must be quoted.
-std::vector<std::int64_t> load_labels(const std::string& path, LabelNames* names = nullptr);
+// or a row, or in the column that file.columns.label gives. A name becomes label_of(name), the same in every file, and
+// is recorded in `names` if that is given. -1 means no label, among names too; other numbers used as names must be
+// quoted.
+std::vector<std::int64_t> load_labels(const VectorsFile& file, LabelNames* names = nullptr);
 std::int64_t label_of(std::string_view name);  // 63 bits of a hash, never negative
 
 }  // namespace bdnn

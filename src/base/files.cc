@@ -177,9 +177,12 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     // Beside the destination, so that the rename stays within one file system.
     const auto slash = target_.rfind('/');
     const std::string directory = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
+    // Not longer than a name may be: the end is left off where the target's is about as long.
+    constexpr std::size_t kAddedBytes = 10;
+    const std::string stem = file_name(target_).substr(0, NAME_MAX - kAddedBytes);
     std::random_device random;
     do {
-      temporary_ = fmt::format("{}.{}.{:08x}", directory, file_name(target_), random());
+      temporary_ = fmt::format("{}.{}.{:08x}", directory, stem, random());
       fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd_ < 0 && errno == EEXIST);
     if (fd_ >= 0) {

@@ -5,10 +5,18 @@
 #include <limits>
 #include <system_error>
 
+#include "base/error.h"
+
 namespace bdnn {
 
 Threads::Threads(int count) {
-  if (count <= 0) count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (count < 0 || count > kMostThreads) {
+    misuse("{} threads were asked for; ask for 1 to {}, or 0 for one per core", count, kMostThreads);
+  }
+  const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
+  // Thousands on a few cores would spend their time waking each other.
+  constexpr int kManyForAnyMachine = 128;
+  count = count == 0 ? cores : std::min(count, std::max(kManyForAnyMachine, cores));
   helpers_.reserve(static_cast<std::size_t>(count - 1));
   for (int worker = 1; worker < count; ++worker) {
     try {

@@ -11,10 +11,13 @@
 
 namespace bdnn {
 
+inline constexpr int kMostThreads = 4096;
+
 // A team of threads that lives as long as this object. The caller's thread is its worker 0.
 class Threads {
  public:
-  explicit Threads(int count = 0);  // 0: one per core. Fewer, where the system refuses
+  // 0: one per core. Fewer, where the system refuses; a negative count or one above kMostThreads raises Error.
+  explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

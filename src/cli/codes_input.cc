@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "codes/codes_file.h"
+#include "data/format.h"
+#include "search/index_format.h"
 
 namespace bdnn::cli {
 
@@ -41,33 +43,45 @@ void add_rank_option(Verb verb, RankBy& rank) {
       "vector rebuilt from the code)");
 }
 
-Vectors query_vectors_from(const std::string& path, const std::optional<Model>& model, RankBy rank) {
+Vectors query_vectors_from(const VectorsFile& file, const std::optional<Model>& model, RankBy rank) {
   if (!model) misuse("--rank {} needs --model", name_of(rank));
-  if (is_codes_file(path)) misuse("{} holds codes; --rank {} needs vectors as queries", path, name_of(rank));
-  return load_vectors(path);
+  if (is_codes_file(file.path)) misuse("{} holds codes; --rank {} needs vectors as queries", file.path, name_of(rank));
+  return vectors_for(*model, file);
+}
+
+Vectors vectors_for(const Model& model, const VectorsFile& file) {
+  const Vectors vectors = load_vectors(file);
+  const Shape& shape = vectors.shape();
+  if (shape.dimension != 1 || model.dimension() == 1 || shape.count != model.dimension()) return vectors;
+  return {{shape.count, 1, shape.element}, {std::make_shared<Vectors>(vectors), vectors.data()}};
 }
 
 Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, const EncodeOptions& options) {
   return with_name(path, [&] { return encode(model, vectors, options); });
 }
 
-Codes codes_from(const std::string& path, const std::optional<Model>& model, const EncodeOptions& options) {
+Codes codes_from(const VectorsFile& file, const std::optional<Model>& model, const EncodeOptions& options) {
+  const std::string& path = file.path;
+  if (split_source_name(path).part.empty() && is_index_file(path)) misuse("{} is an index; give it as --index", path);
   if (is_codes_file(path)) {
     Codes codes = load_codes(path);
     if (model) with_name(path, [&] { check_codes_match(*model, codes); });
     return codes;
   }
-  if (model) return encode_named(*model, load_vectors(path), path, options);
+  if (model) return encode_named(*model, vectors_for(*model, file), path, options);
   if (options.refined) misuse("--codes refined needs a --model with a decoder");
+  if (!path.ends_with(".codes") && open_vectors(file)->shape().element != Element::u8) {
+    misuse("{} holds vectors, not codes; give --model, the model that encodes them", path);
+  }
   return load_codes(path);
 }
 
-std::vector<std::int64_t> labels_from(const std::string& path, std::size_t count, const std::string& of,
+std::vector<std::int64_t> labels_from(const VectorsFile& file, std::size_t count, const std::string& of,
                                       LabelNames* names) {
-  if (path.empty()) return {};
-  auto labels = load_labels(path, names);
+  if (file.path.empty()) return {};
+  auto labels = load_labels(file, names);
   if (labels.size() != count) {
-    misuse("{} has {} labels for {} vectors in {}; give one label per vector", path, with_commas(labels.size()),
+    misuse("{} has {} labels for {} vectors in {}; give one label per vector", file.path, with_commas(labels.size()),
            with_commas(count), of);
   }
   return labels;

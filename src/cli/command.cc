@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/threads.h"
 
 namespace bdnn::cli {
 namespace {
@@ -60,7 +61,7 @@ Verb add_verb(Verb program, const std::string& name, const std::string& summary,
 
 void add_threads_option(Verb verb, int& threads) {
   verb.integer("--threads", threads, "Number of threads; results do not depend on it (default: one per core)")
-      .range(1, 4096);
+      .range(1, kMostThreads);
 }
 
 void add_json_option(Verb verb, bool& json) { verb.flag("--json", json, "Print one JSON object instead of text"); }
@@ -86,6 +87,7 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
 void print_json(const Json& json) { fmt::print("{}\n", json.text()); }
 
 void say(const std::string& text) {
+  std::fflush(stdout);  // so that a terminal or a log shows both in their order
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
 }

@@ -3,20 +3,44 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "base/nearest_name.h"
+
 namespace bdnn::cli {
 namespace {
 
 CLI::Validator whole_number() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
-        std::int64_t value = 0;
+        std::uint64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         const bool whole = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
                            (text.size() == 1 || text[0] != '0');
         if (whole && error == std::errc() && end == text.data() + text.size()) return "";
-        return "'" + text + "' is not a whole number";
+        return "'" + text + "' is not a whole number" + (whole ? " below 2^64" : "");
       },
       "N");
+}
+
+// Raises UsageError for the first argument that the verb does not know, if there is one.
+void complain_about_the_unknown(const CLI::App& program) {
+  const CLI::App* verb = &program;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  // What a verb cannot place is handed up to the program.
+  const bool by_program = verb->remaining().empty();
+  const std::vector<std::string> unknown = by_program ? program.remaining(true) : verb->remaining();
+  if (unknown.empty()) return;
+  const std::string name = unknown.front().substr(0, unknown.front().find('='));
+  std::vector<std::string> known;
+  if (name.starts_with('-')) {
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& text : option->get_lnames()) known.push_back("--" + text);
+      for (const std::string& text : option->get_snames()) known.push_back("-" + text);
+    }
+    throw UsageError("there is no option " + name + did_you_mean(name, known));
+  }
+  for (const CLI::App* sub : verb->get_subcommands(nullptr)) known.push_back(sub->get_name());
+  if (known.empty()) throw UsageError("'" + unknown.front() + "' is one argument too many");
+  throw UsageError("there is no verb '" + unknown.front() + "'" + did_you_mean(unknown.front(), known));
 }
 
 }  // namespace
@@ -41,6 +65,12 @@ Option Option::one_of(const std::vector<std::string>& names) {
 
 Option Option::range(int least, int most) {
   option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option Option::at_least_1() {
+  option_->check(
+      CLI::Validator([](const std::string& text) { return text == "0" ? "0 is too few; give 1 or more" : ""; }, ""));
   return *this;
 }
 
@@ -123,7 +153,11 @@ void CommandLine::run(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw UsageError(error.what());
+    if (error.get_exit_code() != 0) {
+      // What is not known goes first: an option that is missing may be the same one, misspelt.
+      complain_about_the_unknown(*app_);
+      throw UsageError(error.what());
+    }
     app_->exit(error);  // prints the help or the version
   }
 }

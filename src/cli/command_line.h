@@ -27,6 +27,7 @@ class Option {
   Option shows_default();  // in the help
   Option one_of(const std::vector<std::string>& names);
   Option range(int least, int most);
+  Option at_least_1();
   Option separated_by(char delimiter);  // for lists: "8,16,24"
   Option one_at_a_time();               // for lists: repeated, with one value each
   Option excludes(const Option& other);
@@ -52,7 +53,7 @@ class Verb {
   Option text(const std::string& name, std::function<void(const std::string&)> take, const std::string& help);
   Option texts(const std::string& name, std::vector<std::string>& values, const std::string& help);
   Option integer(const std::string& name, int& value, const std::string& help);
-  // Whole numbers as people write them: digits, without a sign or a leading zero, below 2^63.
+  // Whole numbers as people write them: digits, without a sign or a leading zero, below 2^64.
   Option number(const std::string& name, std::uint64_t& value, const std::string& help);
   Option numbers(const std::string& name, std::vector<std::uint64_t>& values, const std::string& help);
   // "!--no-decoder" sets the value to false.

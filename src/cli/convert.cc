@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 
 namespace bdnn::cli {
 namespace {
@@ -13,6 +14,7 @@ struct Arguments {
   std::string to;
   std::string element;
   std::string labels;
+  CsvInput csv;
   bool as_labels = false;
   bool json = false;
 };
@@ -20,7 +22,7 @@ struct Arguments {
 void convert_verb(const Arguments& arguments) {
   Shape shape;
   if (arguments.as_labels) {
-    shape = save_labels(load_labels(arguments.from), arguments.to);
+    shape = save_labels(load_labels(arguments.csv.file(arguments.from)), arguments.to);
   } else {
     ConvertOptions options;
     if (!arguments.element.empty()) {
@@ -30,7 +32,7 @@ void convert_verb(const Arguments& arguments) {
       }
     }
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
-    shape = convert_file(arguments.from, arguments.to, options);
+    shape = convert_file(arguments.csv.file(arguments.from), arguments.to, options);
   }
   if (arguments.json) {
     print_json({{"file", arguments.to},
@@ -54,6 +56,8 @@ void add_convert(Verb program) {
   Verb verb = add_verb(program, "convert", "Convert vectors to another file format",
                        "  bdnn convert train-images-idx3-ubyte.gz train.fvecs\n"
                        "  bdnn convert glove.hdf5:test queries.npy --element f16\n"
+                       "  bdnn convert flowers.csv flowers.npy --drop species\n"
+                       "  bdnn convert --as-labels flowers.csv labels.npy --label-column species\n"
                        "  bdnn convert --as-labels data_batch_1.bin labels.npy\n" +
                            known);
   verb.text("from", arguments->from, "Input file; FILE:NAME selects a dataset of an HDF5 or MATLAB file").required();
@@ -66,7 +70,11 @@ void add_convert(Verb program) {
       .excludes(labels)
       .excludes(element);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { convert_verb(*arguments); });
+  arguments->csv.add_options(verb);
+  verb.runs([arguments] {
+    arguments->csv.check({arguments->from});
+    with_column_hint([&] { convert_verb(*arguments); });
+  });
 }
 
 }  // namespace bdnn::cli

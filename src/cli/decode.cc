@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 
 namespace bdnn::cli {
 namespace {
@@ -12,6 +13,7 @@ struct Arguments {
   std::string codes;
   std::string out;
   std::string data;
+  CsvInput csv;
   int threads = 0;
   bool json = false;
 };
@@ -23,8 +25,8 @@ void decode_verb(const Arguments& arguments) {
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
   const Stopwatch watch;
-  const ReconstructionError result =
-      reconstruct_file(model, arguments.codes, arguments.out, arguments.data, arguments.threads, *progress);
+  const ReconstructionError result = reconstruct_file(model, arguments.codes, arguments.out,
+                                                      arguments.csv.file(arguments.data), arguments.threads, *progress);
   const double seconds = watch.seconds();
   if (arguments.json) {
     Json json = {{"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
@@ -54,7 +56,11 @@ void add_decode(Verb program) {
   verb.text("--data", arguments->data, "Original vectors, to measure the error");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { decode_verb(*arguments); });
+  arguments->csv.add_options(verb);
+  verb.runs([arguments] {
+    arguments->csv.check({arguments->data});
+    with_column_hint([&] { decode_verb(*arguments); });
+  });
 }
 
 }  // namespace bdnn::cli

@@ -2,6 +2,7 @@
 
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
+#include "cli/csv_input.h"
 
 namespace bdnn::cli {
 namespace {
@@ -11,6 +12,7 @@ struct Arguments {
   std::string data;
   std::string out;
   EncodeOptions options;
+  CsvInput csv;
   bool json = false;
 };
 
@@ -18,7 +20,8 @@ void encode_verb(const Arguments& arguments) {
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
   const Stopwatch watch;
-  const std::size_t count = encode_file(model, arguments.data, arguments.out, arguments.options, *progress);
+  const std::size_t count =
+      encode_file(model, arguments.csv.file(arguments.data), arguments.out, arguments.options, *progress);
   const double seconds = watch.seconds();
   if (arguments.json) {
     print_json({{"codes", arguments.out},
@@ -42,18 +45,21 @@ void add_encode(Verb program) {
   Verb verb = add_verb(program, "encode", "Encode vectors as binary codes, in constant memory",
                        "  bdnn encode --model m.bdnn --data x.npy --out x.codes\n"
                        "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)\n"
-                       "  bdnn encode --model m.bdnn --data base.fvecs --out base.codes --codes refined\n\n"
+                       "  bdnn encode --model m.bdnn --data base.fvecs --out base.codes --codes refined\n"
+                       "  bdnn encode --model m.bdnn --data flowers.csv --drop species --out flowers.codes\n\n"
                        "Refined codes minimise the reconstruction error and are for 'search --rank reconstruction';\n"
                        "for Hamming distance, the codes of the hash function are better.");
   verb.text("--model", arguments->model, "Model from 'bdnn train'").required();
   verb.text("--data", arguments->data, "Vectors to encode, in any supported format").required();
   verb.text("--out", arguments->out, "Output file: .codes, .npy or .bvecs").required();
   const CodesOptions codes = add_codes_options(verb, arguments->options);
+  arguments->csv.add_options(verb);
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, codes] {
     codes.check(arguments->options, "");
-    encode_verb(*arguments);
+    arguments->csv.check({arguments->data});
+    with_column_hint([&] { encode_verb(*arguments); });
   });
 }
 

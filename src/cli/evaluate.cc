@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 
 namespace bdnn::cli {
 namespace {
@@ -20,6 +21,7 @@ struct Arguments {
   std::string query_labels;
   std::string metric = "euclidean";
   bool leave_one_out = false;
+  CsvInput csv;
   // Or all of this from a protocol, with models trained on the way.
   std::string protocol;
   std::string folder = ".";
@@ -101,18 +103,28 @@ void evaluate_files(const Arguments& arguments) {
   if (arguments.database.empty() || arguments.queries.empty()) {
     misuse("give --database and --queries, or a --protocol");
   }
-  const bool by_labels = !arguments.database_labels.empty() && !arguments.query_labels.empty();
+  arguments.csv.check({arguments.database, arguments.queries});
+  const VectorsFile database_file = arguments.csv.file(arguments.database);
+  const VectorsFile queries_file = arguments.csv.file(arguments.queries);
+  const VectorsFile labels_of_database = arguments.csv.labels(arguments.database_labels, arguments.database);
+  const VectorsFile labels_of_queries = arguments.csv.labels(arguments.query_labels, arguments.queries);
   const bool by_neighbours = arguments.neighbours > 0 || !arguments.ground_truth.empty();
+  // A column of labels may be named only to leave it out of the vectors.
+  const bool labels_given = !arguments.database_labels.empty() || !arguments.query_labels.empty();
+  const bool by_labels =
+      (labels_given || !by_neighbours) && !labels_of_database.path.empty() && !labels_of_queries.path.empty();
   if (by_labels == by_neighbours) {
-    misuse("say what is relevant: --neighbours K, --ground-truth FILE, or --database-labels with --query-labels");
+    misuse(
+        "say what is relevant: --neighbours K, --ground-truth FILE, --database-labels with --query-labels, or "
+        "--label-column of CSV files");
   }
   const auto progress = make_progress();
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
   const bool by_codes = compares_codes(arguments.rank);
-  const Codes database = codes_from(arguments.database, model, arguments.encoding);
-  const Codes queries = by_codes ? codes_from(arguments.queries, model, {.threads = arguments.threads}) : Codes();
-  const Vectors vectors = by_codes ? Vectors() : query_vectors_from(arguments.queries, model, arguments.rank);
+  const Codes database = codes_from(database_file, model, arguments.encoding);
+  const Codes queries = by_codes ? codes_from(queries_file, model, {.threads = arguments.threads}) : Codes();
+  const Vectors vectors = by_codes ? Vectors() : query_vectors_from(queries_file, model, arguments.rank);
   const std::size_t query_count = by_codes ? queries.size() : vectors.size();
   std::vector<std::int64_t> self;
   if (arguments.leave_one_out) {
@@ -125,14 +137,14 @@ void evaluate_files(const Arguments& arguments) {
   GroundTruth truth;
   Relevance relevance = Relevance::neighbours({}, 0);
   if (by_labels) {
-    auto database_labels = labels_from(arguments.database_labels, database.size(), arguments.database);
-    auto query_labels = labels_from(arguments.query_labels, query_count, arguments.queries);
+    auto database_labels = labels_from(labels_of_database, database.size(), arguments.database);
+    auto query_labels = labels_from(labels_of_queries, query_count, arguments.queries);
     relevance = Relevance::labels(std::move(database_labels), std::move(query_labels));
   } else {
     if (!arguments.ground_truth.empty()) {
       truth = load_ground_truth(arguments.ground_truth, database.size(), query_count, arguments.neighbours);
     } else {
-      truth = cached_neighbours(load_vectors(arguments.database), load_vectors(arguments.queries),
+      truth = cached_neighbours(load_vectors(database_file), load_vectors(queries_file),
                                 {arguments.neighbours, metric_by_name(arguments.metric), self, arguments.threads},
                                 arguments.cache, *progress);
     }
@@ -261,6 +273,7 @@ void add_evaluate(Verb program) {
       "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"
       "  bdnn evaluate --database base.codes --queries q.codes --ground-truth gt.ivecs --cutoff 10000 --json\n"
       "  bdnn evaluate --model m.bdnn --database x.npy --queries q.npy --database-labels yx.npy --query-labels yq.npy\n"
+      "  bdnn evaluate --model m.bdnn --database flowers.csv --label-column species --leave-one-out\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method itq --bits 8,16,24,32 "
       "--seeds 1,2,3\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method "
@@ -270,7 +283,8 @@ void add_evaluate(Verb program) {
   const Option database = verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
   const Option queries = verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode");
   const Option neighbours = verb.number("--neighbours", arguments->neighbours,
-                                        "The true nearest neighbours are relevant, this many per query");
+                                        "The true nearest neighbours are relevant, this many per query")
+                                .at_least_1();
   const Option ground_truth = verb.text("--ground-truth", arguments->ground_truth,
                                         "The ids in this file are relevant: .ivecs, .npy or FILE.hdf5:neighbors");
   const Option database_labels = verb.text("--database-labels", arguments->database_labels,
@@ -280,7 +294,8 @@ void add_evaluate(Verb program) {
                             .one_of(names_of(kMetrics))
                             .shows_default();
   const Option leave_one_out = verb.flag("--leave-one-out", arguments->leave_one_out,
-                                         "The queries are the database; leave each query out of its own results");
+                                         "The queries are the database, so that --queries may be left out; each query "
+                                         "is left out of its own results");
   const Option protocol =
       verb.text("--protocol", arguments->protocol, "Protocol file: data, split, relevance and metrics");
   const Option folder =
@@ -306,14 +321,15 @@ void add_evaluate(Verb program) {
       verb.number("--split-seed", arguments->split_seed, "Seed of the split (default: the protocol's)");
   add_rank_option(verb, arguments->rank);
   const CodesOptions codes = add_codes_options(verb, arguments->encoding);
+  arguments->csv.add_options(verb);
   verb.text("--ties", arguments->ties,
             "Order of codes at equal distance: expected (mean over all orders; default), "
             "order (of the database), best or worst")
       .one_of(names_of(kAllTies));
-  verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)");
+  verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)").at_least_1();
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
       .separated_by(',');
-  verb.numbers("--at", arguments->at, "Precision and recall of this many first results").separated_by(',');
+  verb.numbers("--at", arguments->at, "Precision and recall of this many first results").separated_by(',').at_least_1();
   const Option curve =
       verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
   const Option cache = verb.text("--cache", arguments->cache, "Folder to cache true neighbours in");
@@ -328,6 +344,7 @@ void add_evaluate(Verb program) {
     if (protocol.given()) {
       codes.check(arguments->encoding, "");
       refuse(of_files, "with --protocol, which says what is searched and what is relevant");
+      arguments->csv.check({});
       if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
       if (arguments->methods.size() * arguments->bits.size() * arguments->seeds.size() > 1)
         refuse({curve}, "to several runs; give one of --method, --bits and --seeds");
@@ -338,7 +355,11 @@ void add_evaluate(Verb program) {
         refuse({metric, cache}, "unless --neighbours are to be found");
       }
       codes.check(arguments->encoding, arguments->database);
-      if (database_labels.given() != query_labels.given()) {
+      if (arguments->leave_one_out) {  // the queries are the database
+        if (arguments->queries.empty()) arguments->queries = arguments->database;
+        if (arguments->query_labels.empty()) arguments->query_labels = arguments->database_labels;
+      }
+      if (arguments->database_labels.empty() != arguments->query_labels.empty()) {
         misuse("give --database-labels and --query-labels together");
       }
     }
@@ -346,7 +367,7 @@ void add_evaluate(Verb program) {
       misuse("--radius and --curve need Hamming distance, not --rank {}", name_of(arguments->rank));
     }
     if (protocol.given()) return evaluate_protocol(*arguments);
-    evaluate_files(*arguments);
+    with_column_hint([&] { evaluate_files(*arguments); });
   });
 }
 

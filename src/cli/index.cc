@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 #include "cli/keys_input.h"
 #include "codes/origin.h"
 
@@ -19,6 +20,7 @@ struct Arguments {
   EncodeOptions encoding;
   std::vector<CodesOptions> codes_options;  // of build and of add
   KeyArguments keys;
+  CsvInput csv;
   std::vector<std::uint64_t> some_ids;
   std::vector<std::string> some_names;
   bool verify = false;
@@ -41,8 +43,11 @@ Codes codes_of(const Arguments& arguments) {
   if (!arguments.model.empty()) model = load_model(arguments.model);
   EncodeOptions encoding = arguments.encoding;
   encoding.threads = arguments.threads;
-  return codes_from(arguments.data, model, encoding);
+  arguments.csv.check({arguments.data});
+  return codes_from(arguments.csv.file(arguments.data), model, encoding);
 }
+
+IndexKeys keys_of(const Arguments& arguments) { return keys_from(arguments.keys, arguments.csv.file(arguments.data)); }
 
 // The state of an index, after a change of it.
 void report(const Arguments& arguments, const std::string& done, double seconds) {
@@ -85,6 +90,7 @@ void add_source_options(Verb verb, Arguments& arguments) {
   verb.text("--model", arguments.model, "Model that encodes the vectors");
   arguments.codes_options.push_back(add_codes_options(verb, arguments.encoding));
   add_key_options(verb, arguments.keys, "these codes");
+  arguments.csv.add_options(verb);
 }
 
 void add_build_options(Verb verb, Arguments& arguments) {
@@ -111,6 +117,7 @@ void add_index(Verb program) {
   Verb index = add_verb(program, "index", "Build and change an index: a file of codes that opens instantly",
                         "  bdnn index build --index db.index --data base.codes\n"
                         "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
+                        "  bdnn index build --index db.index --model m.bdnn --data base.csv --id-column name\n"
                         "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
                         "  bdnn index remove --index db.index --id 17 --id 21\n"
                         "  bdnn index compact --index db.index\n"
@@ -123,18 +130,18 @@ void add_index(Verb program) {
     add_index_option(sub, *arguments);
     sub.runs([arguments, done, work] {
       const Stopwatch watch;
-      work(*arguments);
+      with_column_hint([&] { work(*arguments); });
       report(*arguments, done, watch.seconds());
     });
     return sub;
   };
   Verb build = verb("build", "Build an index of codes", "built: ", [](const Arguments& a) {
-    build_index(a.index, codes_of(a), keys_from(a.keys), options_of(a));
+    build_index(a.index, codes_of(a), keys_of(a), options_of(a));
   });
   add_source_options(build, *arguments);
   add_build_options(build, *arguments);
   Verb add = verb("add", "Add codes; without --ids or --names, ids continue from the last one", "now ",
-                  [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_from(a.keys), options_of(a)); });
+                  [](const Arguments& a) { add_to_index(a.index, codes_of(a), keys_of(a), options_of(a)); });
   add_source_options(add, *arguments);
   add_build_options(add, *arguments);
   Verb remove = verb("remove", "Remove codes by their keys", "now ", remove_verb);

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 #include "codes/codes_file.h"
 #include "codes/origin.h"
 #include "data/format.h"
@@ -85,6 +86,7 @@ struct Arguments {
   std::string file;
   std::string model;
   std::string data;
+  CsvInput csv;
   bool brief = false;
   bool json = false;
   int threads = 0;
@@ -120,7 +122,8 @@ Facts inspect_codes(const Arguments& arguments) {
   if (!arguments.model.empty() && !arguments.data.empty()) {
     const Model model = load_model(arguments.model);
     if (!model.has_outputs()) misuse("{} has no outputs before the sign to measure; leave --data out", arguments.model);
-    const auto quantization = diagnose_quantization(model, load_vectors(arguments.data), arguments.threads);
+    const auto quantization =
+        diagnose_quantization(model, load_vectors(arguments.csv.file(arguments.data)), arguments.threads);
     facts.number("mean |h|", quantization.mean_magnitude);
     facts.number("quantization error", quantization.error);
   }
@@ -128,8 +131,8 @@ Facts inspect_codes(const Arguments& arguments) {
   return facts;
 }
 
-Facts inspect_vectors(const std::string& path) {
-  const VectorsSummary summary = summarize_vectors(path);
+Facts inspect_vectors(const VectorsFile& file) {
+  const VectorsSummary summary = summarize_vectors(file);
   Facts facts;
   facts.text("kind", "vectors");
   facts.text("format", summary.format);
@@ -156,7 +159,7 @@ void inspect_verb(const Arguments& arguments, const Option& model, const Option&
   if (brief.given()) refuse({model, data}, "with --brief, which measures nothing");
   const Facts facts = codes                 ? inspect_codes(arguments)
                       : is_model_file(path) ? inspect_model(path)
-                                            : inspect_vectors(path);
+                                            : inspect_vectors(arguments.csv.file(path));
   facts.print(arguments.json);
 }
 
@@ -181,7 +184,11 @@ void add_inspect(Verb program) {
   const Option brief = verb.flag("--brief", arguments->brief, "For codes: show the header only");
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments, model, data, brief] { inspect_verb(*arguments, model, data, brief); });
+  arguments->csv.add_options(verb);
+  verb.runs([arguments, model, data, brief] {
+    arguments->csv.check({arguments->file, arguments->data});
+    with_column_hint([&] { inspect_verb(*arguments, model, data, brief); });
+  });
 }
 
 }  // namespace bdnn::cli

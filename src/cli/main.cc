@@ -1,11 +1,16 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <new>
+#include <string_view>
 
 #include "base/files.h"
 #include "bdnn/error.h"
 #include "bdnn/version.h"
 #include "cli/command.h"
+#include "data/hdf5_probe.h"
 
 namespace {
 
@@ -57,9 +62,23 @@ int run(int argc, char** argv) {
   }
 }
 
+// OpenBLAS starts threads of its own before main(), each with a buffer of 128 MB. Where memory is limited and there is
+// none to be had, they ask for it without end and the program does not end either. We use one thread of it, so under a
+// limit the program starts once more and says so; without one it is not worth the time.
+void start_again_with_less_memory(char** argv) {
+  constexpr const char* kVariable = "OPENBLAS_NUM_THREADS";
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (const char* threads = std::getenv(kVariable); threads != nullptr && std::string_view(threads) == "1") return;
+  ::setenv(kVariable, "1", 1);
+  ::execv("/proc/self/exe", argv);  // where that fails, we go on as we are
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  start_again_with_less_memory(argv);
   bdnn::remove_temporary_files_on_signals();
+  bdnn::hdf5::read_in_a_child_first(true);
   return run(argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 #include "cli/keys_input.h"
 #include "codes/codes_file.h"
 
@@ -23,6 +24,8 @@ struct Arguments {
   RankBy rank = RankBy::hamming;
   EncodeOptions encoding;  // of a database of vectors
   KeyArguments only;
+  KeyArguments rerank_keys;  // of the vectors to rank by
+  CsvInput csv;
   SearchOptions options;
   std::size_t radius = 0;
   std::size_t shortlist = 0;  // 0: as the ranking has it
@@ -75,15 +78,15 @@ Queries load_queries(const Arguments& arguments, const std::optional<Model>& mod
     return arguments.first == 0 ? count : std::min<std::size_t>(arguments.first, count);
   };
   Queries queries;
+  const VectorsFile file = arguments.csv.file(arguments.queries);
   const bool by_scores = !compares_codes(arguments.rank);
   if (!by_scores && (!model || is_codes_file(arguments.queries))) {
-    queries.codes = codes_from(arguments.queries, model, {.threads = arguments.options.threads});
+    queries.codes = codes_from(file, model, {.threads = arguments.options.threads});
     queries.in_file = queries.codes.size();
     queries.codes = queries.codes.slice(0, first(queries.in_file));
-    if (need_vectors) queries.vectors = load_vectors(arguments.queries);
+    if (need_vectors) queries.vectors = load_vectors(file);
   } else {
-    queries.vectors =
-        by_scores ? query_vectors_from(arguments.queries, model, arguments.rank) : load_vectors(arguments.queries);
+    queries.vectors = by_scores ? query_vectors_from(file, model, arguments.rank) : vectors_for(*model, file);
     queries.in_file = queries.vectors.size();
   }
   queries.vectors = queries.vectors.slice(0, first(queries.vectors.size()));
@@ -219,6 +222,25 @@ std::unique_ptr<Ranking> ranking_by(RankBy rank, const std::optional<Model>& mod
   return std::make_unique<CodeRanking>(*model, rank, source, queries.vectors);
 }
 
+// By the vectors of --rerank, whose keys are those of the index or the numbers of the vectors.
+std::unique_ptr<Ranking> vector_ranking(const Arguments& arguments, const Vectors& queries, const Answer& answer) {
+  const IndexKeys keys = keys_from(arguments.rerank_keys);
+  const bool by_name = answer.has_names();
+  if (keys.names.empty() && keys.ids.empty()) {
+    if (by_name) {
+      misuse("the keys of {} are names; give --rerank-names, a file with the names of the vectors in {}",
+             arguments.index, arguments.rerank);
+    }
+    return std::make_unique<VectorRanking>(arguments.rerank, queries);
+  }
+  if (!answer.index) misuse("--rerank-ids and --rerank-names are for --index; vector i of a database has id i");
+  if (keys.names.empty() == by_name) {
+    misuse("the keys of {} are {}; give --rerank-{}", arguments.index, by_name ? "names" : "ids",
+           by_name ? "names" : "ids");
+  }
+  return std::make_unique<VectorRanking>(arguments.rerank, queries, *answer.index, keys);
+}
+
 void print_answer(const Arguments& arguments, const Answer& answer) {
   if (arguments.explain) return print_explanation(arguments, answer);
   if (arguments.json) return print_json_results(answer);
@@ -235,7 +257,7 @@ void search_verb(Arguments& arguments) {
   Answer answer;
   Codes database;
   if (arguments.index.empty()) {
-    database = codes_from(arguments.database, model, arguments.encoding);
+    database = codes_from(arguments.csv.file(arguments.database), model, arguments.encoding);
     answer.size = database.size();
     answer.bits = database.bits();
     if (restricted) {
@@ -256,17 +278,20 @@ void search_verb(Arguments& arguments) {
   const Queries loaded =
       load_queries(arguments, model, !(scans_all && by_scores), by_scores || !arguments.rerank.empty());
   const Codes& queries = loaded.codes;
-  answer.database_labels =
-      labels_from(arguments.database_labels, database.size(), arguments.database, &answer.label_names);
-  answer.query_labels = labels_from(arguments.query_labels, loaded.in_file, arguments.queries, &answer.label_names);
+  if (!model && !is_codes_file(arguments.queries) && queries.bits() / 8 != bytes_for_bits(answer.bits)) {
+    misuse("{} holds vectors of {} bytes, the codes of the database have {}; give --model, the model that encodes them",
+           arguments.queries, queries.bytes_per_code(), bytes_for_bits(answer.bits));
+  }
+  answer.database_labels = labels_from(arguments.csv.labels(arguments.database_labels, arguments.database),
+                                       database.size(), arguments.database, &answer.label_names);
+  answer.query_labels = labels_from(arguments.csv.labels(arguments.query_labels, arguments.queries), loaded.in_file,
+                                    arguments.queries, &answer.label_names);
   if (scans_all) {
     scan_codes(arguments, model, database, loaded, answer);
     return print_answer(arguments, answer);
   }
   SearchOptions options = arguments.options;
   if (!arguments.rerank.empty() || by_rank) {
-    if (!by_rank && answer.index && answer.index->info().names)
-      misuse("--rerank needs ids, but the keys of {} are names", arguments.index);
     const std::size_t usual = by_rank ? 1000 : 100;
     options.k = std::max(options.k, arguments.shortlist == 0 ? usual : arguments.shortlist);
   }
@@ -277,7 +302,7 @@ void search_verb(Arguments& arguments) {
   }
   std::unique_ptr<Ranking> ranking;
   if (!arguments.rerank.empty()) {
-    ranking = std::make_unique<VectorRanking>(arguments.rerank, loaded.vectors);
+    ranking = vector_ranking(arguments, loaded.vectors, answer);
   } else if (by_rank && answer.index) {
     ranking = ranking_by(arguments.rank, model, *answer.index, loaded);
   } else if (by_rank) {
@@ -320,16 +345,25 @@ void add_search(Verb program) {
   add_rank_option(verb, arguments->rank);
   const CodesOptions codes = add_codes_options(verb, arguments->encoding);
   Option rerank =
-      verb.text("--rerank", arguments->rerank, "Rerank the shortlist by these vectors; vector i belongs to id i");
+      verb.text("--rerank", arguments->rerank,
+                "Rerank the shortlist by these vectors; vector i belongs to id i, or to key i of --rerank-names");
+  add_key_options(verb, arguments->rerank_keys, "the vectors of --rerank", "--rerank-");
   verb.number("--shortlist", arguments->shortlist,
-              "Length of the shortlist (default: 100 for --rerank; for --rank, 1000 with an index, else all codes)");
+              "Length of the shortlist (default: 100 for --rerank; for --rank, 1000 with an index, else all codes)")
+      .at_least_1();
   rerank.excludes(radius);
-  verb.number("--first", arguments->first, "Search for this many first queries only");
+  verb.number("--first", arguments->first, "Search for this many first queries only").at_least_1();
   verb.text("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb.text("--query-labels", arguments->query_labels, "Labels to print beside the queries");
+  arguments->csv.add_options(verb);
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments, radius, plan, codes] {
+    if (arguments->rerank.empty() &&
+        (!arguments->rerank_keys.ids_file.empty() || !arguments->rerank_keys.names_file.empty())) {
+      misuse("--rerank-ids and --rerank-names are for --rerank; give it");
+    }
+    arguments->csv.check({arguments->database, arguments->queries});
     codes.check(arguments->encoding, arguments->database);
     if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which holds codes already");
     if (radius.given()) arguments->options.radius = arguments->radius;
@@ -348,7 +382,7 @@ void add_search(Verb program) {
     if (arguments->shortlist > 0 && !by_rank && arguments->rerank.empty()) {
       misuse("--shortlist is for --rerank or --rank; give one of them");
     }
-    search_verb(*arguments);
+    with_column_hint([&] { search_verb(*arguments); });
   });
 }
 

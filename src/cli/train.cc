@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/csv_input.h"
 #include "data/format.h"
 #include "model/model_file.h"
 
@@ -22,6 +24,7 @@ struct Arguments {
   std::string labels;
   std::string model;
   std::string log;
+  CsvInput csv;
   bool no_checkpoint = false;
   bool json = false;
 };
@@ -86,6 +89,14 @@ Vectors some_of(const Vectors& vectors) {
   return gather(vectors, rows);
 }
 
+// MODEL.checkpoint; of a model whose name is about as long as a name may be, the end is left off.
+std::string checkpoint_of(const std::string& model) {
+  constexpr std::string_view kEnding = ".checkpoint";
+  const std::string name = file_name(model);
+  const std::size_t most = NAME_MAX - kEnding.size();
+  return model.substr(0, model.size() - (name.size() > most ? name.size() - most : 0)) + std::string(kEnding);
+}
+
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set);
@@ -93,12 +104,16 @@ void train_verb(Arguments& arguments) {
   if (!arguments.labels.empty() && !method.supervised) {
     misuse("--labels does not apply to {}, which learns without labels", method.name);
   }
+  const VectorsFile labels = arguments.csv.labels(arguments.labels, arguments.data);
+  if (method.supervised && labels.path.empty()) {
+    misuse("{} learns from labels; give --labels, or --label-column of a CSV file", method.name);
+  }
   // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
   // reader away; a file is not left under its temporary name for so long.
   std::optional<OutputFile> output(std::in_place, arguments.model);
   if (!output->direct()) output.reset();
   if (!arguments.no_checkpoint && method.resumable && !output) {
-    options.checkpoint = arguments.model + ".checkpoint";  // beside a pipe or a device there is no place for it
+    options.checkpoint = checkpoint_of(arguments.model);  // beside a pipe or a device there is no place for it
   }
   if (options.resume && options.checkpoint.empty()) {
     misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
@@ -110,8 +125,8 @@ void train_verb(Arguments& arguments) {
   }
   RoundTable progress(!arguments.json, arguments.log);
   const Stopwatch loading;
-  const Vectors vectors = load_vectors(arguments.data);
-  if (!arguments.labels.empty()) options.labels = labels_from(arguments.labels, vectors.size(), arguments.data);
+  const Vectors vectors = load_vectors(arguments.csv.file(arguments.data));
+  if (method.supervised) options.labels = labels_from(labels, vectors.size(), arguments.data);
   const double load_seconds = loading.seconds();
   options.data_name = file_name(arguments.data);
   const Stopwatch training;
@@ -160,7 +175,8 @@ void add_train(Verb program) {
       "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
       "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
-      "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume");
+      "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume\n"
+      "  bdnn train --method sh-bdnn --bits 16 --data flowers.csv --label-column species --model m.bdnn");
   verb.text("--method", arguments->options.method, "Method; 'bdnn methods' lists them").shows_default();
   verb.number("--bits", arguments->options.bits, "Code length in bits, 1 to 4096").shows_default();
   verb.text("--data", arguments->data, "Training vectors, in any supported format").required();
@@ -178,7 +194,11 @@ void add_train(Verb program) {
             "Train no decoder ('bdnn decode' and '--rank reconstruction' need one)");
   add_threads_option(verb, arguments->options.threads);
   add_json_option(verb, arguments->json);
-  verb.runs([arguments] { train_verb(*arguments); });
+  arguments->csv.add_options(verb);
+  verb.runs([arguments] {
+    arguments->csv.check({arguments->data});
+    with_column_hint([&] { train_verb(*arguments); });
+  });
 }
 
 }  // namespace bdnn::cli

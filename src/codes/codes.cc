@@ -1,6 +1,7 @@
 #include "bdnn/codes.h"
 
 #include "base/error.h"
+#include "base/sizes.h"
 #include "codes/hamming.h"
 
 namespace bdnn {
@@ -25,8 +26,10 @@ void check_unused_bits(const Codes& codes) {
 Codes::Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> bytes, CodesOrigin origin)
     : bits_(bits), count_(count), origin_(std::move(origin)) {
   check_length(bits);
-  if (bytes.size() != count * bytes_per_code()) {
-    misuse("{} bytes were given for {} codes of {} bits; give {}", bytes.size(), count, bits, count * bytes_per_code());
+  std::uint64_t expected = count;
+  if (!multiply_checked(expected, bytes_per_code()) || bytes.size() != expected) {
+    misuse("{} bytes were given for {} codes of {} bits; give {} for each", bytes.size(), count, bits,
+           bytes_per_code());
   }
   auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
   data_ = {owner, owner->data()};
@@ -36,12 +39,16 @@ Codes::Codes(std::size_t bits, std::size_t count, std::vector<std::uint8_t> byte
 Codes::Codes(std::size_t bits, std::size_t count, std::shared_ptr<const std::uint8_t> bytes, CodesOrigin origin)
     : bits_(bits), count_(count), data_(std::move(bytes)), origin_(std::move(origin)) {
   check_length(bits);
+  std::uint64_t size = count;
+  if (!multiply_checked(size, bytes_per_code()))
+    misuse("{} codes of {} bits are more than memory can hold", count, bits);
+  if (count > 0 && data_ == nullptr) misuse("{} codes were given without their bytes", count);
   check_unused_bits(*this);
 }
 
 Codes Codes::slice(std::size_t first, std::size_t count) const {
   if (first > count_ || count > count_ - first) {
-    misuse("codes {} to {} were asked for, and there are {}", first, first + count, count_);
+    misuse("{} codes from number {} on were asked for, and there are {}", count, first, count_);
   }
   Codes part = *this;
   part.data_ = {data_, data_.get() + first * bytes_per_code()};

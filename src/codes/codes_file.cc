@@ -149,6 +149,7 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
 
 std::unique_ptr<CodesWriter> create_codes(const std::string& path, std::size_t bits, std::size_t count,
                                           const CodesOrigin& origin) {
+  if (bits == 0) misuse("{}: codes of 0 bits cannot be written", path);
   if (path.ends_with(".codes")) return std::make_unique<OwnWriter>(path, bits, count, origin);
   const Shape shape{bytes_for_bits(bits), count, Element::u8};
   if (path.ends_with(".npy") || path.ends_with(".bvecs")) {

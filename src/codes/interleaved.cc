@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
+
 namespace bdnn {
 namespace {
 
@@ -29,6 +31,7 @@ void interleave_lanes(const CodeLayout& layout, const std::uint8_t* packed, std:
 }  // namespace
 
 CodeLayout::CodeLayout(std::size_t code_bits) : bits(code_bits) {
+  if (code_bits == 0) misuse("codes of 0 bits were given; they have 1 to {}", kMaxBits);
   const std::size_t bytes = bytes_per_code();
   if (bytes <= 2) {
     lane_bytes = bytes;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "data/format.h"
 
 namespace bdnn {
 
@@ -53,8 +54,8 @@ void CodeScores::tables(const Vectors& queries, std::size_t first, Scratch& scra
   const float* x = queries.floats(0, count, scratch.floats.data());
   for (std::size_t i = 0; i < count * dimension_; ++i) {
     if (!std::isfinite(x[i])) {
-      failure("query {} has {} in column {}; only finite numbers can be searched for", first + i / dimension_, x[i],
-              i % dimension_);
+      failure("query {} has {} in column {}; only finite numbers can be searched for", first + i / dimension_,
+              not_finite_text(queries, i / dimension_, i % dimension_), i % dimension_);
     }
   }
   auto& constants = scratch.constants;

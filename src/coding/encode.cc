@@ -45,9 +45,10 @@ struct Coder {
   }
 };
 
-// Encodes a tile of vectors, `first` being the number of the first of them.
+// Encodes a tile of vectors, `first` being the number of the first of them. They are those of `vectors` from number
+// `at` on, or, where that is null, floats from the start.
 void encode_tile(const Coder& coder, const float* x, std::size_t count, std::size_t first, Worker& own,
-                 std::uint8_t* codes) {
+                 std::uint8_t* codes, const Vectors* vectors = nullptr, std::size_t at = 0) {
   const std::size_t bad = coder.encoder.encode(x, count, own.scratch, codes);
   if (bad == count) {
     if (coder.refiner) coder.refiner->refine(x, count, own.refining, codes);
@@ -57,7 +58,9 @@ void encode_tile(const Coder& coder, const float* x, std::size_t count, std::siz
   const float* vector = x + bad * dimension;
   const float* entry = std::find_if(vector, vector + dimension, [](float v) { return !std::isfinite(v); });
   if (entry == vector + dimension) failure("vector {} is so large that its projections overflow", first + bad);
-  failure("vector {} has {} in column {}; only finite numbers can be encoded", first + bad, *entry, entry - vector);
+  const auto column = static_cast<std::size_t>(entry - vector);
+  failure("vector {} has {} in column {}; only finite numbers can be encoded", first + bad,
+          vectors == nullptr ? fmt::format("{}", *entry) : not_finite_text(*vectors, at + bad, column), column);
 }
 
 // Encodes vectors [range.first, range.first + range.count), numbered from `first` on in messages.
@@ -68,7 +71,7 @@ void encode_range(const Coder& coder, const Vectors& vectors, const Range& range
   for_each_tile(range, tile, [&](std::size_t i, std::size_t count) {
     const float* x = vectors.floats(i, count, own.floats.data());
     encode_tile(coder, x, count, first + i - range.first, own,
-                codes + (i - range.first) * coder.encoder.bytes_per_code());
+                codes + (i - range.first) * coder.encoder.bytes_per_code(), &vectors, i);
   });
 }
 
@@ -142,9 +145,10 @@ Vectors outputs(const Model& model, const Vectors& vectors, int threads) {
   return {encoder.bits(), vectors.size(), std::move(values)};
 }
 
-std::size_t encode_file(const Model& model, const std::string& from, const std::string& to,
+std::size_t encode_file(const Model& model, const VectorsFile& file, const std::string& to,
                         const EncodeOptions& options, Progress& progress) {
-  const auto reader = open_vectors(from);
+  const std::string& from = file.path;
+  const auto reader = open_vectors(file);
   const Shape shape = reader->shape();
   check_dimension(model.dimension(), record_of(model), shape.dimension, "the vectors of " + from);
   const Coder coder(model, options);

@@ -57,18 +57,18 @@ Vectors reconstruct(const Model& model, const Codes& codes, int threads) {
 }
 
 ReconstructionError reconstruct_file(const Model& model, const std::string& from, const std::string& rebuilt,
-                                     const std::string& originals, int thread_count, Progress& progress) {
+                                     const VectorsFile& originals, int thread_count, Progress& progress) {
   const DecoderView decoder(model);
   const Codes codes = is_codes_file(from) ? verified_codes(from) : load_codes(from, model.bits());
   check_codes_match(model, codes);
   const Shape shape{model.dimension(), codes.size(), Element::f32};
   std::unique_ptr<VectorReader> reader;
   Shape read;
-  if (!originals.empty()) {
+  if (!originals.path.empty()) {
     reader = open_vectors(originals);
     read = reader->shape();
     if (read.dimension != shape.dimension || read.count != shape.count) {
-      misuse("{} has {} vectors of dimension {}, and {} codes rebuild dimension {}", originals, read.count,
+      misuse("{} has {} vectors of dimension {}, and {} codes rebuild dimension {}", originals.path, read.count,
              read.dimension, shape.count, shape.dimension);
     }
   }
@@ -106,7 +106,7 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
         own.rebuilt.resize(range.count * shape.dimension);
         if (reader && !own.bytes) {
           own.bytes =
-              allocate_vectors({read.dimension, std::min(kSamplesPerBlock, read.count), read.element}, originals);
+              allocate_vectors({read.dimension, std::min(kSamplesPerBlock, read.count), read.element}, originals.path);
         }
         if (reader) reading.take(block, [&] { reader->read(range.count, own.bytes.get()); });
         decoder.rebuild(codes[range.first].data(), range.count, own.b, own.rebuilt.data());
@@ -121,7 +121,7 @@ ReconstructionError reconstruct_file(const Model& model, const std::string& from
       });
   const ErrorSums* total = tree.total();
   if (total != nullptr && !std::isfinite(total->error))
-    failure("{}: holds numbers that are not finite, or too large", originals);
+    failure("{}: holds numbers that are not finite, or too large", originals.path);
   if (writer) writer->finish();
   ReconstructionError result{shape.count};
   if (total == nullptr) return result;

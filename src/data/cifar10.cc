@@ -47,6 +47,7 @@ class Cifar10Reader final : public VectorReader {
 class Cifar10Writer final : public VectorWriter {
  public:
   explicit Cifar10Writer(const Destination& to) : file_(to.path), labels_(to.labels) {
+    require_vectors(to);
     if (to.shape.dimension != kPixels) {
       misuse("{}: CIFAR-10's format holds images of {} bytes, these vectors have dimension {}; write .npy or .fvecs",
              to.path, kPixels, to.shape.dimension);

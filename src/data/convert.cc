@@ -126,7 +126,7 @@ std::optional<Element> element_named(std::string_view name) {
   return std::nullopt;
 }
 
-Shape convert_file(const std::string& from, const std::string& to, const ConvertOptions& options) {
+Shape convert_file(const VectorsFile& from, const std::string& to, const ConvertOptions& options) {
   const Format& format = format_for_writing(to);
   const auto reader = open_vectors(from);
   const Shape in = reader->shape();
@@ -148,7 +148,7 @@ Shape convert_file(const std::string& from, const std::string& to, const Convert
   for (std::size_t i = 0; i < in.count; i += block) {
     const std::size_t n = std::min(block, in.count - i);
     reader->read(n, raw.data());
-    with_name(from, [&] {
+    with_name(from.path, [&] {
       convert_elements(in.element, raw.data(), n * in.dimension, out.element, converted.data(), i, in.dimension);
     });
     writer->write(n, converted.data());

@@ -31,7 +31,7 @@ struct ConvertOptions {
   std::optional<Element> element;    // of the output; else element_for()
   std::vector<std::int64_t> labels;  // for formats that hold them
 };
-Shape convert_file(const std::string& from, const std::string& to, const ConvertOptions& options);
+Shape convert_file(const VectorsFile& from, const std::string& to, const ConvertOptions& options);
 
 // Writes labels as vectors of dimension 1, in the smallest type that holds them.
 Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path);

@@ -48,8 +48,12 @@ TEST_F(Csv, ReadsEverySeparator) {
 TEST_F(Csv, ReadsFloatsWhereNotAllAreIntegers) {
   spill(path_, "1,2\n3,4.5\n-1e-3,+7\n");
   EXPECT_EQ(read_as<float>(Element::f32, 3, 2), (Floats{1, 2, 3, 4.5, -1e-3F, 7}));
-  spill(path_, "1,9223372036854775808\n");  // one more than 64 bits hold
-  EXPECT_EQ(read_as<float>(Element::f32, 1, 2), (Floats{1, 0x1p63F}));
+  spill(path_, "1,18446744073709551616\n");  // one more than 64 bits hold
+  EXPECT_EQ(read_as<float>(Element::f32, 1, 2), (Floats{1, 0x1p64F}));
+  spill(path_, "-1,18446744073709551615\n");  // no integer type holds both
+  EXPECT_EQ(read_as<float>(Element::f32, 1, 2), (Floats{-1, 0x1p64F}));
+  spill(path_, "1,18446744073709551615\n");
+  EXPECT_EQ(read_as<std::uint64_t>(Element::u64, 1, 2), (std::vector<std::uint64_t>{1, UINT64_MAX}));
   spill(path_, "-9223372036854775808 9223372036854775807\n");
   EXPECT_EQ(read_as<std::int64_t>(Element::i64, 1, 2), (Integers{INT64_MIN, INT64_MAX}));
   spill(path_, "1e-46,-1e-300,1e-400,0.1\n");
@@ -73,7 +77,7 @@ TEST_F(Csv, NamesWhatIsWrong) {
   EXPECT_EQ(error("1,2\n3,4x\n"), path_ + ": line 2, column 2: '4x' is not a number");
   EXPECT_EQ(error("1.5,2\n,4\n"), path_ + ": line 2 has nothing in column 1");
   EXPECT_HAS(error("1,2,\n3,4,\n"), "line 1 has nothing in column 3");
-  EXPECT_HAS(error("1,2\n3,1e39\n"), "line 2, column 2: '1e39' is too large for a 32-bit float");
+  EXPECT_HAS(error("1,2\n3,1e309\n"), "line 2, column 2: '1e309' is too large for a 64-bit float");
   EXPECT_HAS(error("1,2\n3,-1e999999\n"), "'-1e999999' is too large");
   EXPECT_HAS(error("1 2\n3 +-4\n"), "line 2, column 2: '+-4' is not a number");
   EXPECT_HAS(error("1,2\n3,0x10\n"), "'0x10' is not a number");
@@ -165,9 +169,11 @@ TEST_F(Csv, RefusesToCompress) {
 }
 
 TEST_F(Csv, NoticesAFileThatChanges) {
-  spill(path_, "1,2\n3,4\n");
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "1,2\n";  // more than is read ahead
+  spill(path_, text);
   const auto reader = open_vectors(path_);
-  std::filesystem::resize_file(path_, 4);
+  std::filesystem::resize_file(path_, text.size() / 2);
   EXPECT_HAS(error_of([&] { read_vectors(*reader); }), "changed while it was read");
 }
 

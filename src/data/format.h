@@ -55,6 +55,7 @@ class VectorWriter {
 struct Source {
   std::string path;
   std::string part;             // dataset or variable name; empty: the format's own choice
+  CsvColumns columns;           // of CSV
   bool gzip = false;            // the file starts with gzip's signature
   std::uint64_t size = 0;       // of the content; after decompression where gzip is set
   std::vector<std::byte> head;  // the first bytes of the content, at most kHeadBytes
@@ -119,18 +120,31 @@ struct SourceName {
 };
 SourceName split_source_name(const std::string& path);
 
-// Opens the file at `path` ("file" or "file:part") and finds out what it is.
-Source open_source(const std::string& path);
+// Opens a file and finds out what it is.
+Source open_source(const VectorsFile& file);
 const Format& format_of(const Source& source);
+
+// Refuses columns that are chosen in a file that is not CSV.
+void check_columns(const Source& source, const Format& format);
 
 // By the name of a file to write, ".gz" left aside. An unknown ending raises Error that lists the known ones.
 const Format& format_for_writing(const std::string& path);
 bool is_gzip_name(const std::string& path);  // ends in .gz
 
-std::unique_ptr<VectorReader> open_vectors(const std::string& path);
+std::unique_ptr<VectorReader> open_vectors(const VectorsFile& file);
+
+// Whether columns can be chosen in it.
+bool is_csv(const std::string& path);
+
+// Refuses to write an empty set of vectors to a format that has no place for their dimension.
+void require_vectors(const Destination& to);
 
 // Uninitialised memory for vectors, aligned for SIMD; `what` needs it, for the message where it is not to be had.
 std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::string& what);
+
+// A number that became an infinite or undefined float, for messages: "nan", or "1e+300, which is beyond the range of a
+// 32-bit float,".
+std::string not_finite_text(const Vectors& x, std::size_t row, std::size_t column);
 
 // Some of the vectors, copied.
 Vectors gather(const Vectors& x, const std::vector<std::uint32_t>& rows);

@@ -62,11 +62,12 @@ SourceName split_source_name(const std::string& path) {
   return split ? SourceName{path.substr(0, colon), path.substr(colon + 1)} : SourceName{path, ""};
 }
 
-Source open_source(const std::string& path) {
+Source open_source(const VectorsFile& wanted) {
   Source source;
-  const SourceName name = split_source_name(path);
+  const SourceName name = split_source_name(wanted.path);
   source.path = name.file;
   source.part = name.part;
+  source.columns = wanted.columns;
 
   const InputFile file(source.path);
   source.size = file.size();
@@ -113,15 +114,31 @@ const Format& format_for_writing(const std::string& path) {
   return *named;
 }
 
-std::unique_ptr<VectorReader> open_vectors(const std::string& path) {
-  const Source source = open_source(path);
+void check_columns(const Source& source, const Format& format) {
+  if (source.columns.empty() || &format == &kCsv) return;
+  misuse("{}: columns can be chosen in CSV files only; this is a {} file", source.path, format.name);
+}
+
+bool is_csv(const std::string& path) {
+  return format_by_name(split_source_name(path).file) == &kCsv && &format_of(open_source(path)) == &kCsv;
+}
+
+void require_vectors(const Destination& to) {
+  if (to.shape.count == 0) misuse("{}: this format cannot hold an empty set of vectors; write .npy", to.path);
+}
+
+std::unique_ptr<VectorReader> open_vectors(const VectorsFile& file) {
+  const Source source = open_source(file);
   const Format& format = format_of(source);
+  check_columns(source, format);
   if (!source.part.empty() && &format != &kHdf5 && &format != &kMat5 && &format != &kMat73) {
     misuse("{}: a {} file has no named parts; leave out \":{}\"", source.path, format.name, source.part);
   }
   auto reader = format.open(source);
   const Shape& shape = reader->shape();
-  if (shape.count == 0 || shape.dimension == 0) {
+  // The size of the file bounds the dimension of vectors that are there; nothing bounds that of none.
+  constexpr std::size_t kLargestOfNone = std::size_t{1} << 24;
+  if (shape.dimension == 0 || (shape.count == 0 && shape.dimension > kLargestOfNone)) {
     failure("{}: holds no vectors ({} of dimension {})", source.name(), shape.count, shape.dimension);
   }
   return reader;

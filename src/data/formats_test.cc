@@ -175,7 +175,7 @@ TEST(Npy, HeadersThatNumPyWritesAreRead) {
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }", "is truncated");
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551615, 4), }", "is truncated");
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 4611686018427387905), }", "is truncated");
-  expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4), }", "holds no vectors");
+  expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 0), }", "holds no vectors");
   expect_refused("{'descr': '<f4', 'fortran_order': False}", "no readable 'shape'");
 }
 

@@ -6,6 +6,7 @@
 #include "data/column_major.h"
 #include "data/format.h"
 #include "data/hdf5_base.h"
+#include "data/hdf5_probe.h"
 #include "data/named_parts.h"
 
 namespace bdnn {
@@ -95,6 +96,7 @@ class Hdf5Reader final : public VectorReader {
     const auto& dims = table_.dims;
     if (dims.empty()) failure("{}: is a single number; expected a table of vectors", name_);
     checked_bytes(name_, dims, size_of(*table_.element));
+    hdf5::check_storage(table_, source.size, name_);
     along_ = axis_ == Axis::first ? 0 : dims.size() - 1;
     shape_ = {1, dims[along_], *table_.element};
     for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -102,6 +104,8 @@ class Hdf5Reader final : public VectorReader {
     }
     type_ = hdf5::type_of(shape_.element);
   }
+
+  void skip_to(std::size_t vector) { next_ = vector; }
 
   void read(std::size_t count, std::byte* out) override {
     if (shape_.dimension == 0) return;
@@ -276,10 +280,28 @@ bool recognise_hdf5(const Source& source) {
   return false;
 }
 
+// Reads all of a small file; of a large one its first and last vectors.
+void try_to_read(const Source& source, bool matlab) {
+  constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;
+  Hdf5Reader reader(source, matlab);
+  const Shape& shape = reader.shape();
+  const std::size_t most =
+      std::max<std::size_t>(1, (std::size_t{1} << 20) / std::max<std::size_t>(1, shape.bytes_per_vector()));
+  std::vector<std::byte> block(std::min(most, shape.count) * shape.bytes_per_vector());
+  const bool all = shape.count <= kSmall / std::max<std::size_t>(1, shape.bytes_per_vector());
+  for (std::size_t i = 0; i < shape.count; i += most) {
+    const std::size_t count = std::min(most, shape.count - i);
+    if (!all && i > 0) reader.skip_to(shape.count - count);
+    reader.read(count, block.data());
+    if (!all && i > 0) return;
+  }
+}
+
 template <bool matlab>
 std::unique_ptr<VectorReader> open(const Source& source) {
   if (!recognise_hdf5(source)) failure("{}: does not have HDF5's signature; it is no HDF5 file", source.path);
   require_random_access(source);
+  hdf5::probe(source.path, [&] { try_to_read(source, matlab); });
   return std::make_unique<Hdf5Reader>(source, matlab);
 }
 

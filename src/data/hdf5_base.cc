@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/sizes.h"
+#include "data/named_parts.h"
 
 namespace bdnn::hdf5 {
 namespace {
@@ -154,6 +155,31 @@ Table open_table(hid_t file, const std::string& name, Axis axis, const std::stri
   if (table.element) widen_chunk_cache(table, name, axis, file);
   if (!table.dataset.valid()) failure("{}: cannot open its dataset {}: {}", path, name, reason());
   return table;
+}
+
+void check_storage(const Table& table, std::uint64_t file_size, const std::string& name) {
+  const Id creation(H5Dget_create_plist(table.dataset.get()), H5Pclose);
+  const Id type(H5Dget_type(table.dataset.get()), H5Tclose);
+  if (!creation.valid() || !type.valid()) failure("{}: cannot read how it is stored: {}", name, reason());
+  const H5D_layout_t layout = H5Pget_layout(creation.get());
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0) {
+    failure("{}: is stored in other files; copy it into one", name);
+  }
+  const std::size_t element = H5Tget_size(type.get());
+  std::uint64_t bytes = checked_bytes(name, table.dims, element);
+  if (bytes == 0) return;
+  if (layout == H5D_CHUNKED) {
+    std::vector<hsize_t> chunk(table.dims.size());
+    if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) < 0) {
+      failure("{}: cannot read the size of its chunks: {}", name, reason());
+    }
+    bytes = std::max(bytes, checked_bytes(name, std::vector<std::uint64_t>(chunk.begin(), chunk.end()), element));
+  }
+  constexpr std::uint64_t kMostShrunk = 4096;  // by filters; deflate comes to 1,032 at best
+  if (bytes / (H5Pget_nfilters(creation.get()) > 0 ? kMostShrunk : 1) > file_size) {
+    failure("{}: is truncated or damaged: it says that it is {} elements large, in a file of {} bytes", name,
+            joined(table.dims, " x "), file_size);
+  }
 }
 
 Id type_of(Element element) {

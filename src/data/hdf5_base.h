@@ -77,6 +77,9 @@ struct Table {
 enum class Axis { first, last };
 Table open_table(hid_t file, const std::string& name, Axis axis, const std::string& path);
 
+// Raises Error if a file of that size cannot hold the table, so that a false size takes no memory.
+void check_storage(const Table& table, std::uint64_t file_size, const std::string& name);
+
 Id type_of(Element element);
 
 // Holds the bytes of a file that the library writes: no write can fail, and they are ours when the file is closed.

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "data/hdf5_probe.h"
 #include "data/hdf5_testing.h"
 #include "peak_memory.h"
 
@@ -156,6 +157,48 @@ TEST_F(Hdf5, RefusesSizesThatOverflow) {
     H5Sclose(space);
   }
   EXPECT_HAS(open_error(path_), "which no file can hold");
+}
+
+// A file of a few KB that says it holds 8 GB: refused before memory is taken for them.
+TEST_F(Hdf5, RefusesSizesThatTheFileCannotHold) {
+  for (const bool compressed : {false, true}) {
+    for (const hsize_t in_a_chunk : {hsize_t{0}, hsize_t{16}, hsize_t{1} << 19}) {
+      if (compressed && in_a_chunk == 0) continue;  // filters need chunks
+      {
+        const RawFile file(path_);
+        const hsize_t dims[] = {hsize_t{1} << 21, 1024}, chunk[] = {in_a_chunk, 1024};
+        const hid_t space = H5Screate_simple(2, dims, nullptr), creation = H5Pcreate(H5P_DATASET_CREATE);
+        if (in_a_chunk > 0) H5Pset_chunk(creation, 2, chunk);
+        if (compressed) H5Pset_deflate(creation, 6);
+        const hid_t dataset =
+            H5Dcreate2(file.get(), "train", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        ASSERT_GE(dataset, 0);
+        H5Dclose(dataset);
+        H5Pclose(creation);
+        H5Sclose(space);
+      }
+      const std::size_t growth = testing::peak_growth([&] {
+        EXPECT_HAS(error_of([&] { load_vectors(path_); }),
+                   "it says that it is 2097152 x 1024 elements large, in a file");
+      });
+      EXPECT_LT(growth, 64U << 20);
+    }
+  }
+}
+
+TEST_F(Hdf5, ACrashOfTheLibraryIsAnErrorWhereItReadsInAChildFirst) {
+  const auto probe = [&](const std::function<void()>& read) { return error_of([&] { hdf5::probe("x.hdf5", read); }); };
+  hdf5::read_in_a_child_first(true);
+  EXPECT_HAS(probe([] { ::raise(SIGSEGV); }),
+             "x.hdf5: is damaged: the HDF5 library crashes on it (Segmentation fault)");
+  EXPECT_HAS(probe([] { ::raise(SIGXCPU); }), "did not come to an end");
+  EXPECT_EQ(probe([] { throw std::runtime_error("what the reader meets itself"); }), "");
+  RawFile(path_).add_floats("train", {3, 2}, ramp(6));
+  EXPECT_EQ(floats_in(path_), ramp(6));
+  hdf5::read_in_a_child_first(false);
+  int calls = 0;
+  EXPECT_EQ(probe([&] { ++calls; }), "");
+  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(Hdf5, RefusesGzipAndPipes) {

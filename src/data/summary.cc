@@ -2,38 +2,47 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
+#include "data/element.h"
 #include "data/format.h"
 
 namespace bdnn {
 
-VectorsSummary summarize_vectors(const std::string& path) {
+VectorsSummary summarize_vectors(const VectorsFile& file) {
   VectorsSummary summary;
-  summary.format = format_of(open_source(path)).name;
-  const auto reader = open_vectors(path);
+  summary.format = format_of(open_source(file)).name;
+  const auto reader = open_vectors(file);
   const Shape shape = reader->shape();
   summary.shape = shape;
   const std::size_t block = std::max<std::size_t>(1, (std::size_t{4} << 20) / shape.bytes_per_vector());
   std::vector<std::byte> raw(std::min(block, shape.count) * shape.bytes_per_vector());
-  std::vector<float> values(std::min(block, shape.count) * shape.dimension);
-  std::vector<float> first;
+  std::vector<double> values(std::min(block, shape.count) * shape.dimension);
+  std::vector<double> first;
   std::vector<bool> varies(shape.dimension);
-  float least = std::numeric_limits<float>::infinity();
-  float most = -least;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
   double sum = 0;
   double norms = 0;
   for (std::size_t i = 0; i < shape.count; i += block) {
     const std::size_t n = std::min(block, shape.count - i);
     reader->read(n, raw.data());
-    to_float(shape.element, raw.data(), n * shape.dimension, values.data());
+    visit_element(shape.element, [&](auto type) {
+      using T = typename decltype(type)::type;
+      for (std::size_t k = 0; k < n * shape.dimension; ++k) {
+        T value;
+        std::memcpy(&value, raw.data() + k * sizeof(T), sizeof(T));
+        values[k] = static_cast<double>(value);
+      }
+    });
     if (i == 0) first.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shape.dimension));
     for (std::size_t r = 0; r < n; ++r) {
-      const float* vector = values.data() + r * shape.dimension;
+      const double* vector = values.data() + r * shape.dimension;
       double square = 0;
       for (std::size_t c = 0; c < shape.dimension; ++c) {
-        const float value = vector[c];
+        const double value = vector[c];
         if (value != first[c]) varies[c] = true;
         if (!std::isfinite(value)) {
           if (summary.not_finite++ == 0) {
@@ -44,19 +53,19 @@ VectorsSummary summarize_vectors(const std::string& path) {
         }
         least = std::min(least, value);
         most = std::max(most, value);
-        sum += static_cast<double>(value);
-        square += static_cast<double>(value) * static_cast<double>(value);
+        sum += value;
+        square += value * value;
       }
       norms += std::sqrt(square);
     }
   }
   const std::size_t finite = shape.count * shape.dimension - summary.not_finite;
   if (finite > 0) {
-    summary.least = static_cast<double>(least);
-    summary.most = static_cast<double>(most);
+    summary.least = least;
+    summary.most = most;
     summary.mean = sum / static_cast<double>(finite);
   }
-  summary.mean_norm = norms / static_cast<double>(shape.count);
+  if (shape.count > 0) summary.mean_norm = norms / static_cast<double>(shape.count);
   summary.constant_dimensions = static_cast<std::size_t>(std::count(varies.begin(), varies.end(), false));
   return summary;
 }

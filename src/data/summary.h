@@ -20,6 +20,6 @@ struct VectorsSummary {
   std::size_t constant_dimensions = 0;  // dimensions in which all vectors agree
 };
 
-VectorsSummary summarize_vectors(const std::string& path);
+VectorsSummary summarize_vectors(const VectorsFile& file);
 
 }  // namespace bdnn

@@ -1,10 +1,13 @@
 #include "bdnn/vectors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -35,13 +38,20 @@ std::string_view name_of(Element element) {
   return "unknown";
 }
 
-Vectors::Vectors(Shape shape, std::shared_ptr<const std::byte> data) : shape_(shape), data_(std::move(data)) {}
+Vectors::Vectors(Shape shape, std::shared_ptr<const std::byte> data) : shape_(shape), data_(std::move(data)) {
+  std::uint64_t bytes = size_of(shape.element);
+  if (!multiply_checked(bytes, shape.dimension) || !multiply_checked(bytes, shape.count)) {
+    misuse("{} vectors of dimension {} are more than memory can hold", shape.count, shape.dimension);
+  }
+  if (bytes > 0 && data_ == nullptr) misuse("{} vectors were given without their elements", shape.count);
+}
 
 Vectors::Vectors(std::size_t dimension, std::size_t count, std::vector<float> values)
     : shape_{dimension, count, Element::f32} {
-  if (values.size() != dimension * count) {
-    misuse("{} values were given for {} vectors of dimension {}; give {}", values.size(), count, dimension,
-           dimension * count);
+  std::uint64_t expected = dimension;
+  if (!multiply_checked(expected, count) || values.size() != expected) {
+    misuse("{} values were given for {} vectors of dimension {}; give one for each of their elements", values.size(),
+           count, dimension);
   }
   auto owner = std::make_shared<const std::vector<float>>(std::move(values));
   data_ = {owner, reinterpret_cast<const std::byte*>(owner->data())};
@@ -58,6 +68,9 @@ Vectors Vectors::view(const std::uint8_t* values, std::size_t dimension, std::si
 }
 
 Vectors Vectors::slice(std::size_t first, std::size_t count) const {
+  if (first > shape_.count || count > shape_.count - first) {
+    misuse("{} vectors from number {} on were asked for, and there are {}", count, first, shape_.count);
+  }
   return {{shape_.dimension, count, shape_.element}, {data_, data_.get() + first * shape_.bytes_per_vector()}};
 }
 
@@ -91,6 +104,18 @@ std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::strin
   }
 }
 
+std::string not_finite_text(const Vectors& x, std::size_t row, std::size_t column) {
+  double value = 0;
+  const Shape& shape = x.shape();
+  visit_element(shape.element, [&](auto type) {
+    using T = typename decltype(type)::type;
+    T entry;
+    std::memcpy(&entry, x.data() + row * shape.bytes_per_vector() + column * sizeof(T), sizeof(T));
+    value = static_cast<double>(entry);
+  });
+  return fmt::format("{}{}", value, std::isfinite(value) ? ", which is beyond the range of a 32-bit float," : "");
+}
+
 Vectors gather(const Vectors& x, const std::vector<std::uint32_t>& rows) {
   const Shape shape{x.dimension(), rows.size(), x.shape().element};
   const std::size_t bytes = shape.bytes_per_vector();
@@ -99,10 +124,10 @@ Vectors gather(const Vectors& x, const std::vector<std::uint32_t>& rows) {
   return {shape, data};
 }
 
-Vectors load_vectors(const std::string& path) {
-  const auto reader = open_vectors(path);
+Vectors load_vectors(const VectorsFile& file) {
+  const auto reader = open_vectors(file);
   const Shape& shape = reader->shape();
-  const auto data = allocate_vectors(shape, path);
+  const auto data = allocate_vectors(shape, file.path);
   // In pieces: readers that have to turn a table around need memory for a piece only.
   const std::size_t piece = std::max<std::size_t>(1, (std::size_t{16} << 20) / shape.bytes_per_vector());
   for (std::size_t i = 0; i < shape.count; i += piece) {
@@ -115,49 +140,63 @@ std::int64_t label_of(std::string_view name) {
   return static_cast<std::int64_t>(checksum(std::as_bytes(std::span(name))) >> 1);
 }
 
-std::vector<std::int64_t> load_labels(const std::string& path, LabelNames* names) {
-  const Source source = open_source(path);
+std::vector<std::int64_t> load_labels(const VectorsFile& file, LabelNames* names) {
+  const Source source = open_source(file);
   const Format& format = format_of(source);
+  check_columns(source, format);
   if (format.labels != nullptr) {
     auto labels = format.labels(source, names);
     if (!labels.empty()) return labels;
   }
-  return load_integers(path);
+  return load_integers(file.path);
 }
 
-std::vector<std::int64_t> load_integers(const std::string& path) {
+namespace {
+
+// One column or one row of integers, from reals too: MATLAB keeps integers as doubles.
+template <class Integer>
+std::vector<Integer> load_integers_as(const std::string& path, const char* what) {
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();
   if (shape.dimension != 1 && shape.count != 1) {
-    failure("{}: holds {} vectors of dimension {}; labels are one column or one row", path, shape.count,
-            shape.dimension);
+    failure("{}: holds {} vectors of dimension {}; {}s are one column or one row", path, shape.count, shape.dimension,
+            what);
   }
   const std::size_t n = shape.dimension * shape.count;
   std::vector<std::byte> raw(n * size_of(shape.element));
   reader->read(shape.count, raw.data());
-  std::vector<std::int64_t> labels(n);
+  std::vector<Integer> integers(n);
   visit_element(shape.element, [&](auto type) {
     using T = typename decltype(type)::type;
     for (std::size_t i = 0; i < n; ++i) {
       T value;
       std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
       if constexpr (std::is_integral_v<T>) {
-        if (std::is_unsigned_v<T> && static_cast<std::uint64_t>(value) > INT64_MAX) {
-          failure("{}: label {} is {}, which is too large; labels are 64-bit integers", path, i, value);
+        if (!std::in_range<Integer>(value)) {
+          failure("{}: {} {} is {}; expected {} to {}", path, what, i, value, std::numeric_limits<Integer>::min(),
+                  std::numeric_limits<Integer>::max());
         }
-        labels[i] = static_cast<std::int64_t>(value);
+        integers[i] = static_cast<Integer>(value);
       } else {
-        // MATLAB keeps integers as doubles.
         const auto real = static_cast<double>(value);
-        if (!(real >= -9007199254740992.0 && real <= 9007199254740992.0) ||
-            static_cast<double>(static_cast<std::int64_t>(real)) != real) {
-          failure("{}: label {} is {}; labels are integers", path, i, real);
+        constexpr double kExact = 9007199254740992.0;  // 2^53: above it, doubles skip integers
+        if (!(real >= (std::is_signed_v<Integer> ? -kExact : 0) && real <= kExact) || real != std::floor(real)) {
+          failure("{}: {} {} is {}; {}s are {}integers", path, what, i, real, what,
+                  std::is_signed_v<Integer> ? "" : "non-negative ");
         }
-        labels[i] = static_cast<std::int64_t>(real);
+        integers[i] = static_cast<Integer>(real);
       }
     }
   });
-  return labels;
+  return integers;
 }
+
+}  // namespace
+
+std::vector<std::int64_t> load_integers(const std::string& path) {
+  return load_integers_as<std::int64_t>(path, "label");
+}
+
+std::vector<std::uint64_t> load_ids(const std::string& path) { return load_integers_as<std::uint64_t>(path, "id"); }
 
 }  // namespace bdnn

@@ -74,7 +74,7 @@ class XvecsReader final : public VectorReader {
 
 class XvecsWriter final : public VectorWriter {
  public:
-  explicit XvecsWriter(const Destination& to) : file_(to.path), shape_(to.shape) {}
+  explicit XvecsWriter(const Destination& to) : file_(to.path), shape_(to.shape) { require_vectors(to); }
 
   void write(std::size_t count, const std::byte* vectors) override {
     const auto dimension = static_cast<std::int32_t>(shape_.dimension);

@@ -194,9 +194,13 @@ std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool o
 QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors& vectors, int thread_count) {
   Threads threads(thread_count);
   const HashEncoder encoder(model.function);
+  if (vectors.dimension() != encoder.dimension()) {
+    misuse("the vectors have dimension {}, the model expects {}", vectors.dimension(), encoder.dimension());
+  }
+  QuantizationDiagnostics out;
+  if (vectors.size() == 0) return out;
   MatrixXf h(encoder.bits(), vectors.size());
   outputs_of(encoder, vectors, threads, h.data());
-  QuantizationDiagnostics out;
   const auto magnitude = h.array().abs().cast<double>();
   out.mean_magnitude = magnitude.mean();
   if (out.mean_magnitude > 0) out.error = (magnitude / out.mean_magnitude - 1).square().mean();
@@ -206,6 +210,7 @@ QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors&
 std::string correlation_map(const CodesDiagnostics& diagnostics, std::size_t most) {
   constexpr std::string_view kShades = " .:-=+*#%@";
   const std::size_t bits = diagnostics.bits;
+  if (bits == 0 || most == 0) return "";
   const std::size_t per_cell = (bits + most - 1) / most;
   const std::size_t cells = (bits + per_cell - 1) / per_cell;
   std::string map;

@@ -4,16 +4,19 @@
 #include <vector>
 
 #include "base/error.h"
+#include "data/format.h"
 #include "linalg/product.h"
 
 namespace bdnn {
 namespace {
 
-void refuse_not_finite(const float* x, std::size_t dimension, const Range& range) {
-  for (std::size_t i = 0; i < range.count * dimension; ++i) {
-    if (std::isfinite(x[i])) continue;
-    failure("the training data has {} in row {}, column {} (counted from 0); every number must be finite", x[i],
-            range.first + i / dimension, i % dimension);
+void refuse_not_finite(const Vectors& x, const float* values, const Range& range) {
+  for (std::size_t i = 0; i < range.count * x.dimension(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    const std::size_t row = range.first + i / x.dimension();
+    const std::size_t column = i % x.dimension();
+    failure("the training data has {} in row {}, column {} (counted from 0); every number must be finite",
+            not_finite_text(x, row, column), row, column);
   }
 }
 
@@ -41,7 +44,7 @@ VectorXd mean_of(const Vectors& x, Threads& threads) {
       for (std::size_t i = 0; i < part.count; ++i) {
         tile_sum += view(values + i * x.dimension(), x.dimension(), 1).col(0).cast<double>();
       }
-      if (!tile_sum.allFinite()) refuse_not_finite(values, x.dimension(), part);
+      if (!tile_sum.allFinite()) refuse_not_finite(x, values, part);
       sum += tile_sum;
     });
   });

@@ -1,6 +1,7 @@
 #include "linalg/decompose.h"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 #include <Eigen/QR>
 #include <mutex>
@@ -30,10 +31,27 @@ void dsygvx_(const int* itype, const char* jobz, const char* range, const char* 
 namespace bdnn {
 namespace {
 
+// OpenBLAS asks for a buffer with its first work, and again and again, without end, where the system gives none.
+void require_buffer() {
+  static bool there = false;  // under the mutex below; OpenBLAS keeps its buffer
+  if (there) return;
+  constexpr std::size_t kBytes = std::size_t{32} << 22;  // its BUFFER_SIZE on x86-64
+  void* const address = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
+    failure("out of memory: OpenBLAS needs {} MB more than there are; raise the limit of memory (ulimit -v)",
+            kBytes >> 20);
+  }
+  ::munmap(address, kBytes);
+  there = true;
+}
+
 // One thread inside OpenBLAS while this lives: its rounding follows its number of threads.
 class SingleThreadedBlas {
  public:
-  SingleThreadedBlas() : lock_(mutex()), before_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
+  SingleThreadedBlas() : lock_(mutex()), before_(openblas_get_num_threads()) {
+    require_buffer();
+    openblas_set_num_threads(1);
+  }
   ~SingleThreadedBlas() { openblas_set_num_threads(before_); }
   SingleThreadedBlas(const SingleThreadedBlas&) = delete;
   SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;

@@ -13,7 +13,7 @@ CodeScorer::CodeScorer(const Model& model, RankBy by)
     : state_(std::make_shared<const State>(
           State{by, CodeScores(model, by), HashEncoder(model.function), bdnn::fingerprint(model)})) {}
 
-RankBy CodeScorer::by() const { return state_->by; }
+RankBy CodeScorer::by() const { return state().by; }
 
 struct CodeRanking::State {
   CodeScorer scorer;

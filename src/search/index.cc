@@ -27,6 +27,7 @@ std::string quoted(const std::string& name) { return fmt::format("name '{}'", na
 
 // The codes with keys as they were given; those without count on from `next_id`.
 Entries entries_of(const Codes& codes, const IndexKeys& keys, std::uint64_t next_id) {
+  if (codes.bits() == 0) misuse("codes of 0 bits were given; they have 1 to {}", kMaxBits);
   if (!keys.ids.empty() && !keys.names.empty()) misuse("both ids and names were given; give one of them");
   const std::size_t given = keys.ids.size() + keys.names.size();
   if (given > 0 && given != codes.size()) {
@@ -207,17 +208,18 @@ Index Index::build(const Codes& codes, const IndexKeys& keys, const IndexOptions
   return Index(load_content(owner, state));
 }
 
-std::size_t Index::bits() const { return content_->info.bits; }
-std::size_t Index::size() const { return content_->info.size; }
-const IndexInfo& Index::info() const { return content_->info; }
+std::size_t Index::bits() const { return content().info.bits; }
+std::size_t Index::size() const { return content().info.size; }
+const IndexInfo& Index::info() const { return content().info; }
 
 std::string_view Index::name(std::uint64_t id) const {
   const std::uint64_t segment = id >> 32;
   const std::uint64_t row = id & 0xffffffffU;
-  if (!content_->info.names || segment >= content_->segments.size() || row >= content_->segments[segment].size()) {
+  const std::vector<Segment>& segments = content().segments;
+  if (!info().names || segment >= segments.size() || row >= segments[segment].size()) {
     misuse("{} stands for no name in this index", id);
   }
-  return content_->segments[segment].keys.name(row);
+  return segments[segment].keys.name(row);
 }
 
 void build_index(const std::string& path, const Codes& codes, const IndexKeys& keys, const IndexOptions& options) {

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <optional>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/threads.h"
 #include "data/mapped_vectors.h"
+#include "search/content.h"
 
 namespace bdnn {
 namespace {
@@ -39,6 +42,14 @@ struct VectorRanking::State {
   MappedVectors vectors;
   std::vector<float> queries;
   std::size_t query_count = 0;
+  std::optional<std::unordered_map<std::uint64_t, std::uint64_t>> rows = {};  // vector of an id; none: the id itself
+
+  // At least vectors.shape().count if there is none.
+  std::uint64_t row_of(std::uint64_t id) const {
+    if (!rows) return id;
+    const auto row = rows->find(id);
+    return row == rows->end() ? vectors.shape().count : row->second;
+  }
 };
 
 VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
@@ -58,6 +69,28 @@ VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
   }
 }
 
+VectorRanking::VectorRanking(const std::string& path, const Vectors& queries, const Index& index, const IndexKeys& keys)
+    : VectorRanking(path, queries) {
+  const bool by_name = index.info().names;
+  const std::size_t count = by_name ? keys.names.size() : keys.ids.size();
+  const std::size_t vectors = state_->vectors.shape().count;
+  if (count != vectors) {
+    misuse("{}: has {} vectors, and {} {} were given; give one for each", path, vectors, count,
+           by_name ? "names" : "ids");
+  }
+  auto& rows = state_->rows.emplace();
+  const auto add = [&](std::uint64_t id, std::uint64_t row) {
+    if (!rows.emplace(id, row).second) misuse("{}: vectors {} and {} have the same key", path, rows[id], row);
+  };
+  for (std::size_t i = 0; i < keys.ids.size() && !by_name; ++i) add(keys.ids[i], i);
+  const std::vector<Segment>& segments = index.content().segments;
+  for (std::size_t i = 0; i < keys.names.size() && by_name; ++i) {
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      if (const auto row = segments[s].keys.find(std::string_view(keys.names[i]))) add(row_handle(s, *row), i);
+    }
+  }
+}
+
 VectorRanking::~VectorRanking() = default;
 
 void VectorRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
@@ -67,14 +100,15 @@ void VectorRanking::score(std::size_t query, std::span<const Neighbour> shortlis
   const float* own = state_->queries.data() + query * shape.dimension;
   constexpr std::size_t kAhead = 8;
   for (std::size_t i = 0; i < shortlist.size(); ++i) {
-    const std::uint64_t id = shortlist[i].id;
-    if (id >= shape.count) misuse("{}: has {} vectors, none for id {}", vectors.path(), shape.count, id);
-    if (i + kAhead < shortlist.size() && shortlist[i + kAhead].id < shape.count) {
-      const std::byte* next = vectors[shortlist[i + kAhead].id];
+    const std::uint64_t row = state_->row_of(shortlist[i].id);
+    if (row >= shape.count) misuse("{}: has {} vectors, none for id {}", vectors.path(), shape.count, shortlist[i].id);
+    if (i + kAhead < shortlist.size()) {
+      const std::uint64_t ahead = state_->row_of(shortlist[i + kAhead].id);
+      const std::byte* next = vectors[ahead < shape.count ? ahead : row];
       for (std::size_t at = 0; at < shape.bytes_per_vector(); at += 64) __builtin_prefetch(next + at);
     }
-    scores[i] = shape.element == Element::f32 ? square_distance<float>(vectors[id], own, shape.dimension)
-                                              : square_distance<std::uint8_t>(vectors[id], own, shape.dimension);
+    scores[i] = shape.element == Element::f32 ? square_distance<float>(vectors[row], own, shape.dimension)
+                                              : square_distance<std::uint8_t>(vectors[row], own, shape.dimension);
   }
 }
 

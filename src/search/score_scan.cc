@@ -292,7 +292,7 @@ struct ScoreScan::State {
 
 ScoreScan::ScoreScan(const CodeScorer& scorer, const Codes& database, int thread_count) {
   Threads threads(thread_count);
-  state_ = std::make_unique<State>(State{Database(scorer, database, threads)});
+  state_ = Hidden(std::make_unique<State>(State{Database(scorer, database, threads)}));
 }
 
 ScoreScan::ScoreScan(const Model& model, RankBy by, const Codes& database, int thread_count)

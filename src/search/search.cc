@@ -41,6 +41,7 @@ Plan plan_by_name(const std::string& name) {
 
 PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOptions& options) {
   check_plan(database.bits(), options.plan);
+  if (database.size() == 0) return {.text = "no codes: nothing to search\n"};
   const std::vector<Segment> segments = as_segments(database);
   const Workload workload{{options.k, options.radius}, queries, Threads(options.threads).count(), 1};
   PlanEstimate expected;
@@ -67,6 +68,7 @@ PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOpt
 
 std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
   check_question(database.bits(), database.origin(), queries, options);
+  if (database.size() == 0) return std::vector<std::vector<Neighbour>>(queries.size());
   Answerer answerer(options.threads);
   std::vector<Segment> segments = as_segments(database);
   std::vector<BuiltHashTable> built;

@@ -230,7 +230,7 @@ void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std:
 
 SphericalScan::SphericalScan(const Codes& database, int thread_count) {
   Threads threads(thread_count);
-  state_ = std::make_unique<State>(database, threads);
+  state_ = Hidden(std::make_unique<State>(database, threads));
 }
 SphericalScan::~SphericalScan() = default;
 SphericalScan::SphericalScan(SphericalScan&&) noexcept = default;

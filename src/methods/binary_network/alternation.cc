@@ -172,6 +172,10 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
   AlternationState state;
   std::optional<AlternationState> kept;
   if (place.resume) kept = load_checkpoint(place, sizes.parameters(), sizes.bits(), set.size());
+  const auto keep = [&] {
+    state.step_state = step.state();
+    if (!place.path.empty()) save_checkpoint(state, place);
+  };
   if (kept) {
     state = std::move(*kept);
     step.restore(state.step_state);
@@ -181,6 +185,14 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
     state.parameters = std::move(first.parameters);
     state.codes = std::move(first.codes);
     step.start(set, state.codes);
+  }
+  if (state.iteration < 0) {
+    const int rounds = step.start_rounds();
+    while (state.start_rounds < rounds) {
+      step.start_round(state.start_rounds++, set, state.codes);
+      keep();
+      progress.update("codes", static_cast<std::size_t>(state.start_rounds), static_cast<std::size_t>(rounds));
+    }
     const double decay = options.lambdas.binary > 0 ? options.lambdas.weights / options.lambdas.binary : 0;
     if (options.fit == Fit::last_layer) fit_last_layer(sizes, set, state.codes, decay, threads, state.parameters);
     if (options.fit == Fit::linear_path) alternation.fit_path(decay, state);
@@ -189,8 +201,7 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
   while (state.iteration < options.iterations) {
     if (options.patience > 0 && state.without_gain >= options.patience) break;
     alternation.run(state);
-    state.step_state = step.state();
-    if (!place.path.empty()) save_checkpoint(state, place);
+    keep();
   }
   AlternationResult result = std::move(state.best);
   result.iterations = state.iteration;

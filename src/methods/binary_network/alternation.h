@@ -20,8 +20,11 @@ class CodeStep : public Similarity {
   // A further term of the (W,c) step by Adam, and its name; null: none.
   virtual BatchTerm* batch_term() { return nullptr; }
   virtual std::string batch_term_name() const { return ""; }
-  // Takes the first codes, and may better them before there is a network.
+  // Takes the first codes ...
   virtual void start(const TrainingSet& set, TargetCodes& codes) = 0;
+  // ... and may better them before there is a network, in so many rounds; a checkpoint is written after each.
+  virtual int start_rounds() const { return 0; }
+  virtual void start_round(int /*round*/, const TrainingSet& /*set*/, TargetCodes& /*codes*/) {}
   // The B step: better codes for the network as it is. It may turn the network's outputs first, where the objective
   // does not change by it.
   virtual void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,

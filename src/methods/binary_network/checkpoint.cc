@@ -11,7 +11,7 @@
 namespace bdnn {
 namespace {
 
-constexpr TensorFormat kFormat{"bdnn.checkpoint", "checkpoint", 1};
+constexpr TensorFormat kFormat{"bdnn.checkpoint", "checkpoint", 2};
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 40;
 
 // Tensors have at least one element.
@@ -25,7 +25,8 @@ std::vector<float> read_floats(const TensorFileReader& reader, const std::string
 }
 
 void read_counters(const JsonValue& counters, AlternationState& state) {
-  state.iteration = counters.int_at("iteration");
+  state.iteration = counters.int_at("rounds") - 1;  // the first round is iteration 0
+  if (state.iteration < 0) state.start_rounds = counters.int_at("start_rounds");
   state.without_gain = counters.int_at("without_gain");
   state.best.iteration = counters.int_at("best_round") - 1;  // the start is iteration -1
   if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
@@ -53,9 +54,11 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
     for (const auto& [name, value] : round) values.add(name, value);
     rounds.push_back(values);
   }
+  writer.needs_version(kFormat.version);
   writer.fact("program", std::string("bdnn ") + version());
   writer.fact("identity", place.identity);
-  const Json counters = {{"iteration", state.iteration},
+  const Json counters = {{"rounds", state.iteration + 1},
+                         {"start_rounds", state.start_rounds},
                          {"without_gain", state.without_gain},
                          {"best_round", state.best.iteration + 1},
                          {"best_score", state.best.score ? Json(*state.best.score) : Json()},
@@ -100,7 +103,8 @@ std::optional<AlternationState> load_checkpoint(const CheckpointPlace& place, st
   std::vector<std::size_t> shape;
   auto codes = reader.bytes("codes", 2, shape);
   state.codes = TargetCodes(bits, samples);
-  if (state.parameters.size() != parameters || state.best.parameters.size() != parameters ||
+  const std::size_t best = state.iteration < 0 ? 0 : parameters;
+  if (state.parameters.size() != parameters || state.best.parameters.size() != best ||
       codes.size() != state.codes.bytes().size()) {
     reader.broken("holds a network or codes of another size");
   }

@@ -1,4 +1,4 @@
-// The state of an alternation after an iteration, in a file: enough to go on as if nothing had happened.
+// The state of an alternation after a round, in a file: enough to go on as if nothing had happened.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 namespace bdnn {
 
 struct AlternationState {
-  int iteration = -1;  // the last that is complete
+  int iteration = -1;    // the last that is complete
+  int start_rounds = 0;  // rounds of the start that are complete, while there is no iteration
   std::vector<float> parameters;
   TargetCodes codes;
   std::vector<float> step_state;

@@ -64,6 +64,43 @@ TEST(InterruptedUhBdnn, ResumedWithGroupsItEndsWithTheSameModel) {
   expect_the_same_model_resumed_from_any_round(data, options);
 }
 
+// The profile recall betters the codes for long before there is a network.
+TEST(InterruptedUhBdnn, ResumedWithinItsStartItEndsWithTheSameModel) {
+  class CutOff final : public Progress {
+   public:
+    explicit CutOff(std::size_t after) : after_(after) {}
+    void update(std::string_view stage, std::size_t done, std::size_t) override {
+      if (stage != "codes") return;
+      rounds.push_back(done);
+      if (done == after_) throw std::runtime_error("cut off");
+    }
+    std::vector<std::size_t> rounds;
+
+   private:
+    std::size_t after_;
+  };
+  const Labelled data = clouds(4, 900);
+  for (const std::string group : {"1", "4"}) {
+    TrainOptions options = options_for("uh-bdnn", data);
+    options.set["group"] = group;
+    options.set["neighbours"] = "0";
+    options.set["code_rounds"] = "8";
+    const std::string expected = serialize_model(train(data.x, options));
+    const TemporaryDirectory directory;
+    options.checkpoint = directory / "m.checkpoint";
+    options.resume = true;
+    const std::size_t rounds = group == "1" ? 8 : 9;
+    for (const std::size_t after : {std::size_t{1}, std::size_t{3}, rounds - 1, rounds}) {
+      std::filesystem::remove(options.checkpoint);
+      CutOff progress(after);
+      EXPECT_THROW(train(data.x, options, progress), std::runtime_error);
+      CutOff rest(0);
+      EXPECT_EQ(serialize_model(train(data.x, options, rest)), expected) << "group " << group << ", round " << after;
+      EXPECT_EQ(rest.rounds.size(), rounds - after) << "rounds that were done are not done again";
+    }
+  }
+}
+
 // The callback of L-BFGS is called from C, which exceptions must not cross.
 TEST_P(InterruptedTraining, IsCancelledWithinLbfgs) {
   class Cancel final : public Progress {

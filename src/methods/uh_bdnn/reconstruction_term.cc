@@ -10,6 +10,14 @@
 #include "linalg/decompose.h"
 
 namespace bdnn {
+namespace {
+
+void unpack(const TargetCodes& codes, std::size_t first, std::size_t count, float* b) {
+  for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b + i * codes.bits());
+}
+
+}  // namespace
+
 Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const ReconstructionOptions& options,
                                Threads& threads)
     : bits_(bits), dimension_(dimension), groups_(bits, options.group), options_(options), threads_(threads) {}
@@ -21,29 +29,34 @@ void Reconstruction::fit(const RidgeSums& sums) {
 }
 
 void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
-  const auto unpack = [&](std::size_t first, std::size_t count, float* b) {
-    for (std::size_t i = 0; i < count; ++i) codes.unpack(first + i, b + i * bits_);
-  };
   fit(sums_over(set, bits_, dimension_, threads_,
                 [&](RidgePartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   std::vector<float> b(bits_ * count);
-                  unpack(first, count, b.data());
+                  unpack(codes, first, count, b.data());
                   partial.add(x, b.data(), count);
                 }));
+}
+
+// A decoder by groups goes on from where a linear one has come to: its first codes then mean something bit by bit.
+int Reconstruction::linear_rounds() const {
+  return options_.group == 1 ? options_.code_rounds : options_.code_rounds / 4;
+}
+
+// By groups, one round more: the first decoder by groups is fitted to the codes of the linear one.
+int Reconstruction::start_rounds() const { return options_.code_rounds + (options_.group == 1 ? 0 : 1); }
+
+void Reconstruction::start_round(int round, const TrainingSet& set, TargetCodes& codes) {
   const Pull keep = [&](const float*, std::size_t first, std::size_t count, float*, float* b) {
-    unpack(first, count, b);
+    unpack(codes, first, count, b);
   };
-  // A decoder by groups goes on from where a linear one has come to: its first codes then mean something bit by bit.
-  const int linear_rounds = options_.group == 1 ? options_.code_rounds : options_.code_rounds / 4;
-  for (int round = 0; round < linear_rounds; ++round) improve_bits(set, codes, keep);
-  if (options_.group == 1) return;
+  if (round < linear_rounds()) return improve_bits(set, codes, keep);
+  if (round > linear_rounds()) return improve_groups(set, codes, keep);
   GroupSums sums(groups_, dimension_);
   add_sums_over(set, GroupPartialSums(groups_, dimension_), sums, threads_,
                 [&](GroupPartialSums& partial, std::size_t first, std::size_t count, const float* x) {
                   partial.add(x, codes.bytes().data() + first * codes.stride(), count);
                 });
   fit(sums.of_features());
-  for (int round = linear_rounds; round < options_.code_rounds; ++round) improve_groups(set, codes, keep);
 }
 
 void Reconstruction::improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
@@ -120,7 +133,9 @@ std::vector<float> Reconstruction::state() const {
 }
 
 void Reconstruction::restore(const std::vector<float>& state) {
-  const std::size_t features = groups_.features();
+  // During the start it may still be the linear one.
+  const bool linear = state.size() == dimension_ * (bits_ + 1) + 1;
+  const std::size_t features = linear ? bits_ : groups_.features();
   if (state.size() != dimension_ * (features + 1) + 1) {
     failure("the checkpoint holds a decoder of {} numbers, not {}", state.size(), dimension_ * (features + 1) + 1);
   }

@@ -31,6 +31,8 @@ class Reconstruction final : public CodeStep {
   double evaluate(const OutputSums&, OutputGradient&) const override { return error_; }  // does not depend on H
   double weight_decay() const override { return options_.decay / 2 * static_cast<double>(decoder_.w.squaredNorm()); }
   void start(const TrainingSet& set, TargetCodes& codes) override;
+  int start_rounds() const override;
+  void start_round(int round, const TrainingSet& set, TargetCodes& codes) override;
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                TargetCodes& codes) override;
   std::vector<float> state() const override;
@@ -40,6 +42,7 @@ class Reconstruction final : public CodeStep {
 
  private:
   void fit(const RidgeSums& sums);
+  int linear_rounds() const;
   // The B step and the decoder that follows it. pull(x, first, count, q, b) adds to q what else pulls on the codes, and
   // sets b to where they start from.
   using Pull = std::function<void(const float* x, std::size_t first, std::size_t count, float* q, float* b)>;

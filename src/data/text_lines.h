@@ -1,0 +1,35 @@
+// A text file line by line, in memory of the longest line.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "data/format.h"
+
+namespace bdnn {
+
+class TextLines {
+ public:
+  explicit TextLines(const Source& source) : name_(source.path), stream_(source.open()) {}
+
+  std::size_t number() const { return number_; }  // of the line that next() gave, from 1
+
+  // The next line without its end, and the first without a byte order mark; none after the last. Valid until the next
+  // call.
+  std::optional<std::string_view> next();
+
+ private:
+  std::string_view take(std::size_t end, std::size_t next);
+  bool fill();
+  [[noreturn]] void too_long() const;
+
+  std::string name_;
+  std::unique_ptr<ByteStream> stream_;
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t number_ = 0;
+};
+
+}  // namespace bdnn
