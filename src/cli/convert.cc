@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -18,6 +19,7 @@ struct Arguments {
 };
 
 void convert_verb(const Arguments& arguments) {
+  check_outputs({{"the output", arguments.to}}, {{"the conversion", arguments.from}, {"--labels", arguments.labels}});
   Shape shape;
   if (arguments.as_labels) {
     shape = save_labels(load_labels(arguments.from), arguments.to);
@@ -32,6 +34,7 @@ void convert_verb(const Arguments& arguments) {
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
     shape = convert_file(arguments.from, arguments.to, options);
   }
+  output_stands_now();
   if (arguments.json) {
     print_json({{"file", arguments.to},
                 {"count", shape.count},

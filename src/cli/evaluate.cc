@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -345,6 +346,13 @@ void add_evaluate(Verb program) {
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
       misuse("--radius and --curve need Hamming distance, not --rank {}", name_of(arguments->rank));
     }
+    check_outputs({{"--curve", arguments->curve}}, {{"--model", arguments->model},
+                                                    {"--database", arguments->database},
+                                                    {"--queries", arguments->queries},
+                                                    {"--database-labels", arguments->database_labels},
+                                                    {"--query-labels", arguments->query_labels},
+                                                    {"--ground-truth", arguments->ground_truth},
+                                                    {"--protocol", arguments->protocol}});
     if (protocol.given()) return evaluate_protocol(*arguments);
     evaluate_files(*arguments);
   });

@@ -3,9 +3,11 @@
 #include <new>
 
 #include "base/files.h"
+#include "base/mapped_file.h"
 #include "bdnn/error.h"
 #include "bdnn/version.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 
 namespace {
 
@@ -37,8 +39,11 @@ int run(int argc, char** argv) {
   bdnn::cli::add_methods(program);
 
   const auto complain = [&](const char* what, int status) {
-    bdnn::cli::say(fmt::format("{}: {}\n", command_line.chosen_verb(), bdnn::cli::printable(what)));
-    return status;
+    const bool done = bdnn::cli::output_stands();
+    bdnn::cli::say(fmt::format("{}: {}{}\n", command_line.chosen_verb(),
+                               done ? "warning: all is written, but the report failed: " : "",
+                               bdnn::cli::printable(what)));
+    return done ? 0 : status;
   };
   try {
     command_line.run(argc, argv);
@@ -61,5 +66,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   bdnn::remove_temporary_files_on_signals();
+  bdnn::explain_files_cut_while_mapped();
   return run(argc, argv);
 }

@@ -9,6 +9,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "data/format.h"
 #include "model/model_file.h"
 
@@ -93,6 +94,8 @@ void train_verb(Arguments& arguments) {
   if (!arguments.labels.empty() && !method.supervised) {
     misuse("--labels does not apply to {}, which learns without labels", method.name);
   }
+  check_outputs({{"--model", arguments.model}, {"--log", arguments.log}},
+                {{"--data", arguments.data}, {"--labels", arguments.labels}});
   // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
   // reader away; a file is not left under its temporary name for so long.
   std::optional<OutputFile> output(std::in_place, arguments.model);
@@ -122,6 +125,7 @@ void train_verb(Arguments& arguments) {
   const auto warnings = warnings_of(diagnostics, method.supervised);
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);
+  output_stands_now();
   std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 

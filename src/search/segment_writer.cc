@@ -1,6 +1,6 @@
 #include "search/segment_writer.h"
 
-#include <numeric>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -54,8 +54,9 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   segment.codes = {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()};
   Threads threads(options.threads);
   std::vector<BuiltHashTable> built;
-  const bool thinkable = options.tables == IndexOptions::Tables::always ||
-                         (options.tables == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
+  const auto choice = options.tables.value_or(IndexOptions::Tables::automatic);
+  const bool thinkable = choice == IndexOptions::Tables::always ||
+                         (choice == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
   if (thinkable) {
     segment.tables = {codes.bits(), codes.size(), {}};
     const std::size_t count = substring_count(codes.bits(), codes.size());
@@ -67,7 +68,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   segment.statistics = measure(segment, threads);
   segment.steps = expect_steps(segment);
   record.statistics = segment.statistics;
-  if (!thinkable || (options.tables == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
+  if (!thinkable || (choice == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
   for (BuiltHashTable& table : built) {
     fill_table(codes, threads, table);
     TableRecord& written = record.tables.emplace_back();
@@ -78,34 +79,6 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
     if (!table.planes.empty()) written.planes = writer.append(bytes_in(table.planes));
     table = {};  // one at a time in memory
   }
-}
-
-// The order of `count` keys, ascending; empty if they are in order already.
-template <class Key>
-std::vector<std::size_t> order_of(const std::vector<Key>& keys) {
-  if (std::is_sorted(keys.begin(), keys.end())) return {};
-  std::vector<std::size_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-  return order;
-}
-
-template <class Key>
-void put_in_order(std::vector<Key>& keys, Codes& codes, const char* what) {
-  const auto order = order_of(keys);
-  if (!order.empty()) {
-    const std::size_t bytes = codes.bytes_per_code();
-    std::vector<std::uint8_t> sorted_codes(codes.size() * bytes);
-    std::vector<Key> sorted_keys(keys.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      std::memcpy(&sorted_codes[i * bytes], codes[order[i]].data(), bytes);
-      sorted_keys[i] = std::move(keys[order[i]]);
-    }
-    codes = Codes(codes.bits(), codes.size(), std::move(sorted_codes), codes.origin());
-    keys = std::move(sorted_keys);
-  }
-  const auto twice = std::adjacent_find(keys.begin(), keys.end());
-  if (twice != keys.end()) misuse("the {} {} is given twice; every code needs one of its own", what, *twice);
 }
 
 }  // namespace
@@ -122,27 +95,41 @@ FileSection SectionWriter::append(std::span<const std::byte> bytes) {
 FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next) {
   FileSection extent{(end_ + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, 0, 0};
   Checksum sum;
+  Checksum block;
+  std::uint64_t in_block = 0;
+  const auto end_block = [&] {
+    if (std::exchange(in_block, 0) == 0) return;
+    block_sums_.push_back(block.value());
+    block.reset();
+  };
   for (auto piece = next(); !piece.empty(); piece = next()) {
     write_at_(extent.offset + extent.bytes, piece);
     sum.add(piece);
     extent.bytes += piece.size();
+    while (!piece.empty()) {
+      const auto part = piece.first(std::min<std::uint64_t>(piece.size(), kSumBlock - in_block));
+      block.add(part);
+      in_block += part.size();
+      piece = piece.subspan(part.size());
+      if (in_block == kSumBlock) end_block();
+    }
   }
+  end_block();
   extent.checksum = sum.value();
   end_ = extent.offset + extent.bytes;
   return extent;
 }
 
-Entries in_key_order(Entries entries) {
-  if (!entries.names.empty()) put_in_order(entries.names, entries.codes, "name");
-  if (!entries.ids.empty()) {
-    put_in_order(entries.ids, entries.codes, "id");
-    const std::uint64_t first = entries.ids.front();
-    if (entries.ids.back() - first == entries.ids.size() - 1) {
-      entries.first = first;
-      entries.ids.clear();
-    }
-  }
-  return entries;
+FileSection SectionWriter::append_block_sums() {
+  const std::vector<std::uint64_t> sums = std::exchange(block_sums_, {});
+  const FileSection extent = append(bytes_in(sums));
+  block_sums_.clear();  // of the sums themselves
+  return extent;
+}
+
+void write_live(SectionWriter& writer, std::span<const std::uint64_t> live, SegmentRecord& record) {
+  record.live = writer.append(std::as_bytes(live));
+  record.live_block_sums = writer.append_block_sums();
 }
 
 SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const IndexOptions& options) {
@@ -151,6 +138,7 @@ SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const
   record.live_count = record.count;
   record.codes = write_codes(writer, entries.codes);
   write_keys(writer, entries, record);
+  record.block_sums = writer.append_block_sums();
   write_tables(writer, entries.codes, options, record);
   return record;
 }
