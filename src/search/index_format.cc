@@ -84,7 +84,10 @@ SuperblockRead read_superblock(const InputFile& file, std::uint64_t at) {
   SuperblockRead read;
   for (int attempt = 0; attempt < kAttempts && !read.sound; ++attempt) {
     read.block = {};
-    if (file.read_some_at(at, std::as_writable_bytes(std::span(&read.block, 1))) < sizeof read.block) return {};
+    if (file.read_some_at(at, std::as_writable_bytes(std::span(&read.block, 1))) < sizeof read.block) {
+      read.block.magic = {};
+      return read;
+    }
     read.sound = is_sound(read.block);
   }
   const auto bytes = std::as_bytes(std::span(&read.block, 1));
@@ -103,13 +106,16 @@ Superblocks read_superblocks(const InputFile& file) {
   }
   if (!ours) failure("{}: does not start with the signature of an index; build one from codes first", file.path());
   const bool found = blocks.reads[0].usable() || blocks.reads[1].usable();
-  const std::uint32_t version =
-      found ? blocks.latest().block.version : std::max(blocks.reads[0].block.version, blocks.reads[1].block.version);
-  if (found && version > kVersion) {
+  const std::uint32_t version = found ? blocks.latest().block.version : 0;
+  if (version > kVersion) {
     failure("{}: is of index version {}, this program knows up to {}; use a newer bdnn", file.path(), version,
             kVersion);
   }
-  if (!found) failure("{}: is damaged: the checksum of its header does not agree; build it again", file.path());
+  if (!found) {
+    const auto said = std::max(blocks.reads[0].block.version, blocks.reads[1].block.version);
+    failure("{}: is damaged: the checksum of its header does not agree; build it again{}", file.path(),
+            said > kVersion ? fmt::format(", or use a newer bdnn if it is of index version {}", said) : "");
+  }
   return blocks;
 }
 

@@ -18,25 +18,28 @@ std::span<const std::byte> bytes_in(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
-FileSection write_codes(SectionWriter& writer, const Codes& codes) {
+FileSection write_codes(SectionWriter& writer, const Codes& codes, std::vector<std::uint64_t>& block_sums) {
   const CodeLayout layout(codes.bits());
   const std::size_t per_piece =
       std::max<std::size_t>(kPieceBytes / layout.bytes_per_tile(), 1) * layout.codes_per_tile();
   std::vector<std::uint8_t> piece;
   std::size_t at = 0;
-  return writer.append_pieces([&]() -> std::span<const std::byte> {
-    const std::size_t count = std::min(per_piece, codes.size() - at);
-    if (count == 0) return {};
-    piece.resize(layout.bytes(count));
-    interleave(layout, codes.data() + at * codes.bytes_per_code(), count, piece.data());
-    at += count;
-    return bytes_in(piece);
-  });
+  return writer.append_pieces(
+      [&]() -> std::span<const std::byte> {
+        const std::size_t count = std::min(per_piece, codes.size() - at);
+        if (count == 0) return {};
+        piece.resize(layout.bytes(count));
+        interleave(layout, codes.data() + at * codes.bytes_per_code(), count, piece.data());
+        at += count;
+        return bytes_in(piece);
+      },
+      &block_sums);
 }
 
-void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& record) {
+void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& record,
+                std::vector<std::uint64_t>& block_sums) {
   record.first_id = entries.first;
-  if (!entries.ids.empty()) record.ids = writer.append(bytes_in(entries.ids));
+  if (!entries.ids.empty()) record.ids = writer.append(bytes_in(entries.ids), &block_sums);
   if (entries.names.empty()) return;
   std::vector<std::uint64_t> starts = {0};
   std::string text;
@@ -44,8 +47,8 @@ void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& re
     text += name;
     starts.push_back(text.size());
   }
-  record.name_starts = writer.append(bytes_in(starts));
-  record.text = writer.append(std::as_bytes(std::span(text)));
+  record.name_starts = writer.append(bytes_in(starts), &block_sums);
+  record.text = writer.append(std::as_bytes(std::span(text)), &block_sums);
 }
 
 // The tables' buckets are counted first: that shows whether the tables would pay.
@@ -83,30 +86,33 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
 
 }  // namespace
 
-FileSection SectionWriter::append(std::span<const std::byte> bytes) {
+FileSection SectionWriter::append(std::span<const std::byte> bytes, std::vector<std::uint64_t>* block_sums) {
   bool given = false;
-  return append_pieces([&] {
-    const auto piece = given ? std::span<const std::byte>() : bytes;
-    given = true;
-    return piece;
-  });
+  return append_pieces(
+      [&] {
+        const auto piece = given ? std::span<const std::byte>() : bytes;
+        given = true;
+        return piece;
+      },
+      block_sums);
 }
 
-FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next) {
+FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next,
+                                         std::vector<std::uint64_t>* block_sums) {
   FileSection extent{(end_ + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, 0, 0};
   Checksum sum;
   Checksum block;
   std::uint64_t in_block = 0;
   const auto end_block = [&] {
     if (std::exchange(in_block, 0) == 0) return;
-    block_sums_.push_back(block.value());
+    block_sums->push_back(block.value());
     block.reset();
   };
   for (auto piece = next(); !piece.empty(); piece = next()) {
     write_at_(extent.offset + extent.bytes, piece);
     sum.add(piece);
     extent.bytes += piece.size();
-    while (!piece.empty()) {
+    while (block_sums != nullptr && !piece.empty()) {
       const auto part = piece.first(std::min<std::uint64_t>(piece.size(), kSumBlock - in_block));
       block.add(part);
       in_block += part.size();
@@ -120,25 +126,20 @@ FileSection SectionWriter::append_pieces(const std::function<std::span<const std
   return extent;
 }
 
-FileSection SectionWriter::append_block_sums() {
-  const std::vector<std::uint64_t> sums = std::exchange(block_sums_, {});
-  const FileSection extent = append(bytes_in(sums));
-  block_sums_.clear();  // of the sums themselves
-  return extent;
-}
-
 void write_live(SectionWriter& writer, std::span<const std::uint64_t> live, SegmentRecord& record) {
-  record.live = writer.append(std::as_bytes(live));
-  record.live_block_sums = writer.append_block_sums();
+  std::vector<std::uint64_t> block_sums;
+  record.live = writer.append(std::as_bytes(live), &block_sums);
+  record.live_block_sums = writer.append(bytes_in(block_sums));
 }
 
 SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const IndexOptions& options) {
   SegmentRecord record;
   record.count = entries.codes.size();
   record.live_count = record.count;
-  record.codes = write_codes(writer, entries.codes);
-  write_keys(writer, entries, record);
-  record.block_sums = writer.append_block_sums();
+  std::vector<std::uint64_t> block_sums;
+  record.codes = write_codes(writer, entries.codes, block_sums);
+  write_keys(writer, entries, record, block_sums);
+  record.block_sums = writer.append(bytes_in(block_sums));
   write_tables(writer, entries.codes, options, record);
   return record;
 }

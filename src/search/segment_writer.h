@@ -18,18 +18,16 @@ class SectionWriter {
   // Where the next section will start, and the last ended.
   std::uint64_t end() const { return end_; }
 
-  FileSection append(std::span<const std::byte> bytes);
+  // Adds the checksums of its blocks to `block_sums`, if that is given.
+  FileSection append(std::span<const std::byte> bytes, std::vector<std::uint64_t>* block_sums = nullptr);
 
   // A section in pieces: `next` returns each, and an empty one at the end.
-  FileSection append_pieces(const std::function<std::span<const std::byte>()>& next);
-
-  // Appends the checksums of all blocks of the sections written since the last call.
-  FileSection append_block_sums();
+  FileSection append_pieces(const std::function<std::span<const std::byte>()>& next,
+                            std::vector<std::uint64_t>* block_sums = nullptr);
 
  private:
   WriteAt write_at_;
   std::uint64_t end_;
-  std::vector<std::uint64_t> block_sums_;
 };
 
 // Writes which rows of a segment are left.

@@ -41,7 +41,8 @@ def read(path):
 class Attack(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.base = tempfile.TemporaryDirectory(prefix="bdnn attack ")
+        # In memory, where a sync takes no time: what is tested is what the program does about its outcome.
+        cls.base = tempfile.TemporaryDirectory(prefix="bdnn attack ", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         cls.rng = np.random.default_rng(1)
         cls.pristine = os.path.join(cls.base.name, "pristine")
         cls.work = os.path.join(cls.base.name, "work")
@@ -148,6 +149,10 @@ class Attack(unittest.TestCase):
         # What a killed writer appended to an index is not part of its state.
         return now[:len(old_bytes)] == old_bytes if output.endswith(".index") else now == old_bytes
 
+    def header_is_torn(self, path):
+        result = subprocess.run([BDNN, "index", "info", "--index", path, "--verify"], capture_output=True, text=True)
+        return result.returncode == 1 and "one of its two headers cannot be read" in result.stderr
+
     def left_behind(self):
         return [name for name in os.listdir(self.work) if name.startswith(".")]
 
@@ -158,7 +163,7 @@ class Attack(unittest.TestCase):
             tally = collections.Counter()
             modes = [errno.EIO, errno.ENOSPC, errno.EINTR, "short"] if LONG else [errno.EIO]
             for n, call in enumerate(calls, 1):
-                if SANITIZED and not LONG and n % 6 != 1:
+                if not LONG and n % (12 if SANITIZED else 2) != 1:
                     continue
                 for mode in modes:
                     if mode == "short" and call not in ("write", "pwrite", "read", "pread"):
@@ -192,7 +197,7 @@ class Attack(unittest.TestCase):
             before, after, old_bytes, calls = self.expectations(arguments, output)
             tally = collections.Counter()
             for n, call in enumerate(calls, 1):
-                if not LONG and n % (12 if SANITIZED else 2) != 1:
+                if not LONG and n % (12 if SANITIZED else 3) != 1:
                     continue
                 for mode in ("kill", "tear"):
                     if mode == "tear" and call not in ("write", "pwrite"):
@@ -206,6 +211,11 @@ class Attack(unittest.TestCase):
                         if n % 3 == 0:  # what was left does not disturb the next
                             self.plain(*arguments)
                             self.assertEqual(self.state(output), after, what)
+                    elif mode == "tear" and self.header_is_torn(output):
+                        # No kill does this, but a disk that writes half a sector would: the change had not happened.
+                        self.plain("index", "compact", "--index", output, "--salvage")
+                        self.assertEqual(self.state(output), before, what)
+                        tally["old"] += 1
                     else:
                         self.assertEqual(self.state(output), after, what)
                         tally["new"] += 1
@@ -215,7 +225,7 @@ class Attack(unittest.TestCase):
         print(f"{total} kills, nothing between the old state and the new\n", flush=True)
 
     def test_killed_at_random_moments(self):
-        kills = 1000 if LONG else 5 if SANITIZED else 20
+        kills = 1000 if LONG else 4 if SANITIZED else 10
         tally = collections.Counter()
         commands = {name: entry for name, entry in self.commands().items() if name.startswith("index")}
         known = {}
