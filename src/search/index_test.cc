@@ -288,7 +288,7 @@ TEST(Index, RemovedCodesCountAsUnusedAndAreCompactedAway) {
   EXPECT_GT(Index::open(path).info().unused, size / 2 * 4);
   build_index(path, codes, {}, {.tables = IndexOptions::Tables::never});
   std::uint64_t largest = 0;
-  for (std::uint64_t day = 0; day < 120; ++day) {
+  for (std::uint64_t day = 0; day < 50; ++day) {
     IndexKeys gone;
     for (std::uint64_t i = 0; i < daily; ++i) gone.ids.push_back(day * daily + i);
     remove_from_index(path, gone);

@@ -57,11 +57,13 @@ class Attack(unittest.TestCase):
         np.save(at("large.npy"), codes)
         np.save(at("ids.npy"), np.arange(1400, 1900))
         np.save(at("gone.npy"), np.arange(0, 1500, 3))
-        np.save(at("most.npy"), np.arange(0, 1400))
+        np.save(at("many.npy"), cls.rng.integers(0, 256, size=(12_000, 8), dtype=np.uint8))
+        np.save(at("most.npy"), np.arange(11_500))
         cls.plain("train", "--method", "itq", "--bits", 8, "--data", at("x.npy"), "--model", at("m.bdnn"))
         cls.plain("encode", "--model", at("m.bdnn"), "--data", at("x.npy"), "--out", at("x.codes"))
         cls.plain("index", "build", "--index", at("x.index"), "--data", at("codes.npy"), "--tables", "always")
         cls.plain("index", "add", "--index", at("x.index"), "--data", at("more.npy"))
+        cls.plain("index", "build", "--index", at("many.index"), "--data", at("many.npy"), "--tables", "never")
         # A damaged one, to salvage: a flipped bit among its codes.
         damaged = bytearray(read(at("x.index")))
         damaged[9000] ^= 1
@@ -102,7 +104,7 @@ class Attack(unittest.TestCase):
             "index add, merging": (["index", "add", "--index", index, "--data", self.at("large.npy"), "--tables", "always", *one], index),
             "index upsert": (["index", "upsert", "--index", index, "--data", self.at("more.npy"), "--ids", self.at("ids.npy"), *one], index),
             "index remove": (["index", "remove", "--index", index, "--ids", self.at("gone.npy")], index),
-            "index remove, compacting": (["index", "remove", "--index", index, "--ids", self.at("most.npy")], index),
+            "index remove, compacting": (["index", "remove", "--index", self.at("many.index"), "--ids", self.at("most.npy")], self.at("many.index")),
             "index compact": (["index", "compact", "--index", index, *one], index),
             "index compact --salvage": (["index", "compact", "--index", self.at("damaged.index"), "--salvage", *one], self.at("damaged.index")),
             "encode": (["encode", "--model", m, "--data", x, "--out", self.at("new.codes"), *one], self.at("new.codes")),
