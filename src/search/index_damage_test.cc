@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/checksum.h"
@@ -12,20 +11,15 @@
 #include "search/catalog.h"
 #include "search/search_testing.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::clustered_codes;
+using testing::read_file;
 using testing::TemporaryDirectory;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-}
+using testing::write_file;
 
 // Every code of an index by its key.
 std::map<std::string, std::string> content_of(const std::string& path) {

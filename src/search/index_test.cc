@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -12,6 +11,7 @@
 #include "expect_error.h"
 #include "search/search_testing.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
@@ -19,15 +19,9 @@ namespace {
 using testing::clustered_codes;
 using testing::naive_answer;
 using testing::naive_order;
+using testing::read_file;
 using testing::TemporaryDirectory;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-}
+using testing::write_file;
 
 Codes part(const Codes& codes, std::size_t first, std::size_t count) {
   const auto* from = codes.data() + first * codes.bytes_per_code();
