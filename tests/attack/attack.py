@@ -214,6 +214,16 @@ class Attack(unittest.TestCase):
                   f"{tally['done']:4} overcome, {tally['in doubt']:2} in place but in doubt", flush=True)
         print(f"{sum(total.values())} faults, none with a false report\n", flush=True)
 
+    def test_a_folder_that_cannot_be_synced_is_an_error(self):
+        arguments, output = self.commands()["encode"]
+        _, after, _, calls = self.expectations(arguments, output)
+        n = len(calls) - calls[::-1].index("fsync")  # the last is that of the folder
+        self.reset(output)
+        result = self.start(arguments, BDNN_FAULT_AT=str(n), BDNN_FAULT=str(errno.EIO))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("is in place, but may be lost if the power fails: cannot sync its folder", result.stderr)
+        self.expect_new(output, after, result.stderr)
+
     def test_killed_before_every_call_and_amid_every_write(self):
         total = 0
         for name, (arguments, output) in self.chosen().items():
