@@ -11,13 +11,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/error.h"
 #include "bdnn/hidden.h"
 #include "bdnn/results.h"
 #include "bdnn/search.h"
@@ -34,9 +37,13 @@ struct IndexOptions {
   // Hash tables for multi-index hashing and bucket lookup: only if they are expected to make searches faster, always,
   // or never. They take several times the memory of the codes.
   enum class Tables : std::uint8_t { automatic, always, never };
-  Tables tables = Tables::automatic;
-  int threads = 0;  // 0: one per core
+  std::optional<Tables> tables = {};   // none: as the index was built; automatic for a new one
+  int threads = 0;                     // 0: one per core
+  bool ignore_missing = false;         // for removals: keys that are not there are no error
+  std::function<void()> waiting = {};  // called once if another writer is at work, before waiting for it
 };
+
+std::string_view name_of(IndexOptions::Tables tables);  // "automatic", "always" or "never"
 
 // A summary of an index.
 struct IndexInfo {
@@ -47,9 +54,17 @@ struct IndexInfo {
   std::size_t tables = 0;    // hash tables over substrings, in the largest segment
   bool names = false;        // keys are names, not ids
   std::uint64_t bytes = 0;   // size of the file
-  std::uint64_t unused = 0;  // of these, what compacting would free
+  std::uint64_t unused = 0;  // of these, what compacting would free: removed codes and what earlier changes left
   double duplicates = 0;     // share of codes with an equal one, from a sample of the largest segment
   CodesOrigin origin;
+  IndexOptions::Tables tables_choice = IndexOptions::Tables::automatic;  // that compacting keeps
+  std::vector<std::string> warnings;  // damage that does not prevent searches; a sentence each
+};
+
+// A file that is damaged where it matters. salvage_index() keeps what is sound.
+class DamagedIndex : public Error {
+ public:
+  explicit DamagedIndex(const std::string& message) : Error(Kind::failure, message) {}
 };
 
 // A snapshot of an index file as it was when opened. Later changes to the file do not affect it; open it again to see
@@ -93,18 +108,46 @@ void check_index_matches(const Model& model, const Index& index);
 void build_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
                  const IndexOptions& options = {});
 
+// What a change did. A change that was made is never reported as an Error: what went wrong afterwards, such as the
+// automatic compaction on a full disk, is a warning.
+struct IndexChange {
+  std::size_t added = 0;
+  std::size_t replaced = 0;
+  std::size_t removed = 0;
+  std::size_t missing = 0;  // keys to remove that were not there
+  std::vector<std::string> warnings;
+};
+
 // Changes to a file. Each is atomic, and durable when the call returns: if the process is killed at any time, the file
 // holds the old state or the new. Writers wait for each other; readers are not disturbed. Adding an existing key or
-// removing a missing one raises Error and changes nothing.
-void add_to_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
-                  const IndexOptions& options = {});
-void remove_from_index(const std::string& path, const IndexKeys& keys);
+// removing a missing one raises Error and changes nothing. A change that leaves more than half of the file unused
+// compacts it. What a change rewrites is verified first: a damaged file raises DamagedIndex and stays as it is.
+IndexChange add_to_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
+                         const IndexOptions& options = {});
+IndexChange remove_from_index(const std::string& path, const IndexKeys& keys, const IndexOptions& options = {});
+
+// Adds codes and replaces those whose keys are there already, in one change.
+IndexChange upsert_in_index(const std::string& path, const Codes& codes, const IndexKeys& keys,
+                            const IndexOptions& options = {});
 
 // Frees the space of removed codes and merges all segments into one.
 void compact_index(const std::string& path, const IndexOptions& options = {});
 
-// Reads the whole file and raises Error if a checksum does not match.
+// Reads the whole file and raises DamagedIndex if a checksum does not match.
 void verify_index(const std::string& path);
+
+// What salvage_index() found.
+struct IndexSalvage {
+  std::size_t kept = 0;
+  std::size_t lost = 0;                 // codes that could not be kept ...
+  std::vector<std::uint64_t> lost_ids;  // ... and their keys, as far as they can be read
+  std::vector<std::string> lost_names;
+  std::vector<std::string> damage;  // a sentence each; empty if the file was sound
+};
+
+// Rewrites a damaged index with all codes whose bytes, key and removal mark agree with their checksums, as compacting
+// does with a sound one.
+IndexSalvage salvage_index(const std::string& path, const IndexOptions& options = {});
 
 // The codes of an index that a search may return. Make it once and use it often.
 class Filter {

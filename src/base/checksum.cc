@@ -9,8 +9,10 @@ struct Checksum::State {
   XXH3_state_t xxh3;
 };
 
-Checksum::Checksum() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh3); }
+Checksum::Checksum() : state_(std::make_unique<State>()) { reset(); }
 Checksum::~Checksum() = default;
+
+void Checksum::reset() { XXH3_64bits_reset(&state_->xxh3); }
 
 void Checksum::add(std::span<const std::byte> bytes) { XXH3_64bits_update(&state_->xxh3, bytes.data(), bytes.size()); }
 

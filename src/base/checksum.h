@@ -13,6 +13,7 @@ class Checksum {
   Checksum();
   ~Checksum();
   void add(std::span<const std::byte> bytes);
+  void reset();
   std::uint64_t value() const;
 
  private:

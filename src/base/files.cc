@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,9 +51,7 @@ void release_slot(int slot) {
 }
 
 void remove_and_die(int signal) {
-  for (auto& slot : temporary_slots) {
-    if (slot.live) ::unlink(slot.path.data());
-  }
+  remove_temporary_files();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -98,13 +97,32 @@ int open_directly(const std::string& path, bool pipe) {
   return fd;
 }
 
-void sync_directory_of(const std::string& path) {
+// With its slash at the end; empty for the working directory.
+std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // The file itself is safe; a directory that cannot be opened cannot be synced.
-  ::fsync(fd);
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+// Makes a rename to `target` durable; `path` is what messages call it.
+void sync_directory_of(const std::string& target, const std::string& path) {
+  constexpr const char* kInDoubt = "{}: is in place, but may be lost if the power fails: cannot sync its folder: {}";
+  const std::string directory = directory_of(target);
+  const int fd = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES) return ::sync();  // may be written to but not opened; this syncs everything
+  if (fd < 0) failure(kInDoubt, path, reason());
+  const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
+  // EINVAL: this file system has no such operation.
+  if (error != 0 && error != EINVAL) failure(kInDoubt, path, std::strerror(error));
+}
+
+// Temporary names are ".", the name of the destination, "." and so many hexadecimal digits.
+constexpr std::size_t kTemporaryDigits = 8;
+
+// What the names of a target's temporary files start with. Not longer than a name may be: the end is left off where the
+// target's is about as long.
+std::string temporary_start(const std::string& target) {
+  return fmt::format(".{}.", file_name(target).substr(0, NAME_MAX - kTemporaryDigits - 2));
 }
 
 }  // namespace
@@ -175,18 +193,15 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     seekable_ = fd_ >= 0 && ::lseek(fd_, 0, SEEK_CUR) >= 0 && exists && S_ISREG(info.st_mode);
   } else {
     // Beside the destination, so that the rename stays within one file system.
-    const auto slash = target_.rfind('/');
-    const std::string directory = slash == std::string::npos ? "" : target_.substr(0, slash + 1);
-    // Not longer than a name may be: the end is left off where the target's is about as long.
-    constexpr std::size_t kAddedBytes = 10;
-    const std::string stem = file_name(target_).substr(0, NAME_MAX - kAddedBytes);
+    const std::string start = directory_of(target_) + temporary_start(target_);
     std::random_device random;
     do {
-      temporary_ = fmt::format("{}.{}.{:08x}", directory, stem, random());
+      temporary_ = fmt::format("{}{:0{}x}", start, random(), kTemporaryDigits);
       fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd_ < 0 && errno == EEXIST);
     if (fd_ >= 0) {
       if (exists) ::fchmod(fd_, info.st_mode & 07777);
+      ::flock(fd_, LOCK_EX | LOCK_NB);  // marks it as in use, for temporary_files_of()
       slot_ = take_slot(temporary_);
     }
   }
@@ -232,7 +247,38 @@ void OutputFile::commit() {
     failure("{}: cannot write: {}", path_, why);
   }
   release_slot(slot_);
-  sync_directory_of(target_);
+  sync_directory_of(target_, path_);
+}
+
+void remove_temporary_files() noexcept {
+  for (auto& slot : temporary_slots) {
+    if (slot.live) ::unlink(slot.path.data());
+  }
+}
+
+std::vector<TemporaryFile> temporary_files_of(const std::string& destination) {
+  const std::string target = resolve(destination).path;
+  const std::string start = temporary_start(target);
+  const std::string directory = directory_of(target);
+  std::vector<TemporaryFile> found;
+  std::error_code unreadable;  // then nothing is known about it, which is no failure
+  std::filesystem::directory_iterator entry(directory.empty() ? "." : directory, unreadable);
+  for (; !unreadable && entry != std::filesystem::directory_iterator(); entry.increment(unreadable)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(start) || name.size() != start.size() + kTemporaryDigits ||
+        name.find_first_not_of("0123456789abcdef", start.size()) != std::string::npos) {
+      continue;
+    }
+    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) continue;  // gone, or nothing that we wrote
+    const bool in_use = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
+    struct stat info {};
+    if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+      found.push_back({directory + name, static_cast<std::uint64_t>(info.st_size), in_use});
+    }
+    ::close(fd);
+  }
+  return found;
 }
 
 void remove_temporary_files_on_signals() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bdnn {
 
@@ -40,6 +41,7 @@ std::string read_whole_file(const std::string& path, std::uint64_t limit);
 
 // A file being written. It stands under a temporary name beside its destination until commit(), which makes it
 // durable and puts it in place in one step; without commit() the destination is untouched and nothing remains.
+// If commit() raises an Error that says "is in place", only the durability is in doubt.
 // A symbolic link is followed and stays a link. What is not a regular file (a pipe, a device), or is open already
 // (/dev/stdout, /proc/self/fd/3), is written directly; a pipe that nobody reads is an error, not waited for.
 class OutputFile {
@@ -74,6 +76,17 @@ class OutputFile {
 
 // From here on, Ctrl-C, a hang-up or a termination removes the temporary files of this process before it ends.
 void remove_temporary_files_on_signals();
+
+// Removes the temporary files of this process, which must end next. A signal handler may call it.
+void remove_temporary_files() noexcept;
+
+// A temporary file beside a destination: an OutputFile's, or what is left of one whose process was killed.
+struct TemporaryFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+  bool in_use = false;
+};
+std::vector<TemporaryFile> temporary_files_of(const std::string& destination);
 
 // The part of a path after its last slash.
 std::string file_name(const std::string& path);

@@ -7,20 +7,26 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
 namespace bdnn {
 
-LockedFile::LockedFile(const std::string& path) : path_(path) {
+LockedFile::LockedFile(const std::string& path, const std::function<void()>& waiting) : path_(path) {
+  bool told = !waiting;
   while (true) {
     fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (fd_ < 0) failure("{}: cannot open for writing: {}", path, std::strerror(errno));
-    while (::flock(fd_, LOCK_EX) != 0) {
+    while (::flock(fd_, told ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
-      const std::string why = std::strerror(errno);
+      const int error = errno;
+      if (error == EWOULDBLOCK && !std::exchange(told, true)) {
+        waiting();
+        continue;
+      }
       ::close(fd_);
-      failure("{}: cannot lock: {}", path, why);
+      failure("{}: cannot lock: {}", path, std::strerror(error));
     }
     struct stat here {};
     struct stat there {};
@@ -51,13 +57,19 @@ void LockedFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes
   }
 }
 
-void LockedFile::sync() {
-  if (::fdatasync(fd_) != 0) failure("{}: cannot write: {}", path_, std::strerror(errno));
+void LockedFile::sync(const char* otherwise) {
+  if (::fdatasync(fd_) != 0) failure("{}: {}: {}", path_, otherwise, std::strerror(errno));
 }
 
 void LockedFile::cut(std::uint64_t size) noexcept {
   // Where this fails, the next writer writes over it.
   if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) return;
+}
+
+bool is_locked(const InputFile& file) {
+  if (::flock(file.descriptor(), LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  ::flock(file.descriptor(), LOCK_UN);
+  return false;
 }
 
 }  // namespace bdnn

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -20,6 +21,7 @@ struct Arguments {
 };
 
 void convert_verb(const Arguments& arguments) {
+  check_outputs({{"the output", arguments.to}}, {{"the conversion", arguments.from}, {"--labels", arguments.labels}});
   Shape shape;
   if (arguments.as_labels) {
     shape = save_labels(load_labels(arguments.csv.file(arguments.from)), arguments.to);
@@ -34,6 +36,7 @@ void convert_verb(const Arguments& arguments) {
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
     shape = convert_file(arguments.csv.file(arguments.from), arguments.to, options);
   }
+  output_stands_now();
   if (arguments.json) {
     print_json({{"file", arguments.to},
                 {"count", shape.count},

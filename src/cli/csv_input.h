@@ -35,9 +35,9 @@ class CsvInput {
 
 // Does the work; where a column of text is met among numbers, the message says which option helps.
 template <class Work>
-void with_column_hint(const Work& work) {
+auto with_column_hint(const Work& work) {
   try {
-    work();
+    return work();
   } catch (const csv::TextColumn& error) {
     const std::string& column = error.column();
     failure("{}; leave the column out by --drop {}, or use it by --label-column {} or --id-column {}", error.what(),

@@ -2,6 +2,7 @@
 
 #include "bdnn/protocol.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -15,9 +16,22 @@ struct Arguments {
   bool json = false;
 };
 
+void check_split_outputs(const Arguments& arguments, const Protocol& protocol) {
+  std::vector<NamedFile> inputs = {{"the protocol", arguments.protocol}};
+  for (const Protocol::Part* part : {&protocol.train, &protocol.database, &protocol.queries, &protocol.collection}) {
+    for (const auto* files : {&part->vectors, &part->labels}) {
+      for (const std::string& file : *files) inputs.push_back({"the protocol", arguments.folder + "/" + file});
+    }
+  }
+  for (const char* name : {"train.ivecs", "queries.ivecs", "split.json"}) {
+    check_outputs({{"--out", arguments.out + "/" + name}}, inputs);
+  }
+}
+
 void split_verb(const Arguments& arguments, const Option& seed_option) {
   const Protocol protocol = load_protocol(arguments.protocol);
   if (!protocol.splits()) refuse({seed_option}, "to a protocol that splits nothing");
+  if (!arguments.out.empty()) check_split_outputs(arguments, protocol);
   const std::uint64_t seed = arguments.seed > 0 ? arguments.seed : protocol.split.seed;
   const Dataset dataset = load_dataset(protocol, arguments.folder, seed, arguments.threads);
   if (!arguments.out.empty()) save_split(protocol, dataset, seed, arguments.out);

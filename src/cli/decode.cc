@@ -4,6 +4,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -22,12 +23,15 @@ void decode_verb(const Arguments& arguments) {
   if (arguments.out.empty() && arguments.data.empty()) {
     misuse("give --out to write the rebuilt vectors, --data to measure their error, or both");
   }
+  check_outputs({{"--out", arguments.out}},
+                {{"--model", arguments.model}, {"--codes", arguments.codes}, {"--data", arguments.data}});
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
   const Stopwatch watch;
   const ReconstructionError result = reconstruct_file(model, arguments.codes, arguments.out,
                                                       arguments.csv.file(arguments.data), arguments.threads, *progress);
   const double seconds = watch.seconds();
+  if (arguments.data.empty()) output_stands_now();  // otherwise the error that is printed is what was asked for, too
   if (arguments.json) {
     Json json = {{"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
     if (!arguments.data.empty()) {

@@ -3,6 +3,7 @@
 #include "bdnn/bdnn.h"
 #include "cli/codes_input.h"
 #include "cli/csv_input.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -17,12 +18,14 @@ struct Arguments {
 };
 
 void encode_verb(const Arguments& arguments) {
+  check_outputs({{"--out", arguments.out}}, {{"--model", arguments.model}, {"--data", arguments.data}});
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
   const Stopwatch watch;
   const std::size_t count =
       encode_file(model, arguments.csv.file(arguments.data), arguments.out, arguments.options, *progress);
   const double seconds = watch.seconds();
+  output_stands_now();
   if (arguments.json) {
     print_json({{"codes", arguments.out},
                 {"count", count},

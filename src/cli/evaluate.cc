@@ -5,6 +5,7 @@
 #include "cli/codes_input.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/outputs.h"
 
 namespace bdnn::cli {
 namespace {
@@ -366,6 +367,13 @@ void add_evaluate(Verb program) {
     if (arguments->rank != RankBy::hamming && (!arguments->radii.empty() || !arguments->curve.empty())) {
       misuse("--radius and --curve need Hamming distance, not --rank {}", name_of(arguments->rank));
     }
+    check_outputs({{"--curve", arguments->curve}}, {{"--model", arguments->model},
+                                                    {"--database", arguments->database},
+                                                    {"--queries", arguments->queries},
+                                                    {"--database-labels", arguments->database_labels},
+                                                    {"--query-labels", arguments->query_labels},
+                                                    {"--ground-truth", arguments->ground_truth},
+                                                    {"--protocol", arguments->protocol}});
     if (protocol.given()) return evaluate_protocol(*arguments);
     with_column_hint([&] { evaluate_files(*arguments); });
   });

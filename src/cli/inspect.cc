@@ -7,11 +7,13 @@
 #include "bdnn/bdnn.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/index_input.h"
 #include "codes/codes_file.h"
 #include "codes/origin.h"
 #include "data/format.h"
 #include "data/summary.h"
 #include "model/model_file.h"
+#include "search/index_format.h"
 
 namespace bdnn::cli {
 namespace {
@@ -79,6 +81,26 @@ Facts inspect_model(const std::string& path) {
   facts.text("decoder", kind_of_decoder(model));
   facts.text("program", model.record.program);
   facts.text("fingerprint", fingerprint(model));
+  return facts;
+}
+
+Facts inspect_index(const std::string& path) {
+  const IndexInfo info = open_index(path).info();
+  Facts facts;
+  facts.text("kind", "index");
+  facts.count("count", info.size);
+  facts.count("bits", info.bits);
+  facts.text("keys", info.names ? "names" : "ids");
+  facts.text("method", info.origin.method);
+  facts.text("model", info.origin.model);
+  facts.text("codes", kind_of_codes(info.origin));
+  facts.count("segments", info.segments);
+  facts.count("tables", info.tables);
+  facts.text("tables are built", std::string(name_of(info.tables_choice)));
+  facts.count("removed", info.removed);
+  facts.count("bytes", info.bytes);
+  facts.count("unused bytes", info.unused);
+  facts.number("share with an equal", info.duplicates);
   return facts;
 }
 
@@ -157,7 +179,9 @@ void inspect_verb(const Arguments& arguments, const Option& model, const Option&
   const bool codes = is_codes_file(path);
   if (!codes) refuse({model, data, brief}, "to a file that holds no codes");
   if (brief.given()) refuse({model, data}, "with --brief, which measures nothing");
+  const bool index = !codes && split_source_name(path).part.empty() && is_index_file(path);
   const Facts facts = codes                 ? inspect_codes(arguments)
+                      : index               ? inspect_index(path)
                       : is_model_file(path) ? inspect_model(path)
                                             : inspect_vectors(arguments.csv.file(path));
   facts.print(arguments.json);
@@ -168,9 +192,10 @@ void inspect_verb(const Arguments& arguments, const Option& model, const Option&
 void add_inspect(Verb program) {
   const auto arguments = std::make_shared<Arguments>();
   Verb verb =
-      add_verb(program, "inspect", "Show what a file holds: vectors, codes or a model",
+      add_verb(program, "inspect", "Show what a file holds: vectors, codes, a model or an index",
                "  bdnn inspect base.fvecs\n"
                "  bdnn inspect m.bdnn\n"
+               "  bdnn inspect db.index\n"
                "  bdnn inspect glove.hdf5:test --json\n"
                "  bdnn inspect base.codes --model m.bdnn --data base.fvecs\n\n"
                "For codes: the balance of each bit (share of ones), the correlation between bits, the entropy,\n"

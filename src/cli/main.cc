@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/mapped_file.h"
 #include "bdnn/error.h"
 #include "bdnn/version.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "data/hdf5_probe.h"
 
 namespace {
@@ -42,8 +44,11 @@ int run(int argc, char** argv) {
   bdnn::cli::add_methods(program);
 
   const auto complain = [&](const char* what, int status) {
-    bdnn::cli::say(fmt::format("{}: {}\n", command_line.chosen_verb(), bdnn::cli::printable(what)));
-    return status;
+    const bool done = bdnn::cli::output_stands();
+    bdnn::cli::say(fmt::format("{}: {}{}\n", command_line.chosen_verb(),
+                               done ? "warning: all is written, but the report failed: " : "",
+                               bdnn::cli::printable(what)));
+    return done ? 0 : status;
   };
   try {
     command_line.run(argc, argv);
@@ -80,5 +85,6 @@ int main(int argc, char** argv) {
   start_again_with_less_memory(argv);
   bdnn::remove_temporary_files_on_signals();
   bdnn::hdf5::read_in_a_child_first(true);
+  bdnn::explain_files_cut_while_mapped();
   return run(argc, argv);
 }

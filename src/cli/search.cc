@@ -6,6 +6,7 @@
 #include "cli/codes_input.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/index_input.h"
 #include "cli/keys_input.h"
 #include "codes/codes_file.h"
 
@@ -267,7 +268,7 @@ void search_verb(Arguments& arguments) {
     }
   } else {
     if (!arguments.database_labels.empty()) misuse("--database-labels does not apply to --index");
-    answer.index = Index::open(arguments.index);
+    answer.index = open_index(arguments.index);
     answer.size = answer.index->size();
     answer.bits = answer.index->bits();
     if (model) with_name(arguments.index, [&] { check_index_matches(*model, *answer.index); });

@@ -11,6 +11,7 @@
 #include "cli/codes_input.h"
 #include "cli/command.h"
 #include "cli/csv_input.h"
+#include "cli/outputs.h"
 #include "data/format.h"
 #include "model/model_file.h"
 
@@ -108,6 +109,8 @@ void train_verb(Arguments& arguments) {
   if (method.supervised && labels.path.empty()) {
     misuse("{} learns from labels; give --labels, or --label-column of a CSV file", method.name);
   }
+  check_outputs({{"--model", arguments.model}, {"--log", arguments.log}},
+                {{"--data", arguments.data}, {"--labels", arguments.labels}});
   // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
   // reader away; a file is not left under its temporary name for so long.
   std::optional<OutputFile> output(std::in_place, arguments.model);
@@ -137,6 +140,7 @@ void train_verb(Arguments& arguments) {
   const auto warnings = warnings_of(diagnostics, method.supervised);
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);
+  output_stands_now();
   std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 

@@ -1,7 +1,5 @@
 #include "codes/codes_file.h"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <cstring>
 
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/sizes.h"
 #include "codes/origin.h"
 #include "data/format.h"
@@ -171,12 +170,9 @@ CodesHeader read_codes_header(const std::string& path) { return parse_header(Inp
 Codes map_codes(const std::string& path) {
   const InputFile file(path);
   const CodesHeader header = parse_header(file);
-  const std::size_t bytes = file.size();
-  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
-  if (address == MAP_FAILED) failure("{}: cannot map: {}", path, std::strerror(errno));
-  const std::shared_ptr<void> mapping(address, [bytes](void* p) { ::munmap(p, bytes); });
-  const std::shared_ptr<const std::uint8_t> codes(mapping,
-                                                  static_cast<const std::uint8_t*>(address) + header.payload_offset);
+  const auto mapping = map_file(file, file.size());
+  const std::shared_ptr<const std::uint8_t> codes(
+      mapping, static_cast<const std::uint8_t*>(mapping.get()) + header.payload_offset);
   return with_name(path, [&] { return Codes(header.bits, header.count, codes, header.origin); });
 }
 

@@ -10,6 +10,8 @@
 namespace bdnn {
 namespace {
 
+constexpr std::array<const char*, 3> kTableChoices = {"automatic", "always", "never"};
+
 // Members are written sorted by name.
 Json to_json(const FileSection& extent) {
   return Json::array(std::array{extent.offset, extent.bytes, extent.checksum});
@@ -37,11 +39,13 @@ Json to_json(const SegmentRecord& segment) {
                       {"rows", to_json(table.rows)},
                       {"starts", to_json(table.starts)}});
   }
-  return {{"codes", to_json(segment.codes)},
+  return {{"block_sums", to_json(segment.block_sums)},
+          {"codes", to_json(segment.codes)},
           {"count", segment.count},
           {"first_id", segment.first_id},
           {"ids", to_json(segment.ids)},
           {"live", to_json(segment.live)},
+          {"live_block_sums", to_json(segment.live_block_sums)},
           {"live_count", segment.live_count},
           {"name_starts", to_json(segment.name_starts)},
           {"statistics", to_json(segment.statistics)},
@@ -97,6 +101,8 @@ SegmentRecord segment(const JsonValue& json) {
   record.ids = optional_extent(json, "ids");
   record.name_starts = optional_extent(json, "name_starts");
   record.text = optional_extent(json, "text");
+  if (!json["block_sums"].is_null()) record.block_sums = extent(json, "block_sums");
+  if (!json["live_block_sums"].is_null()) record.live_block_sums = extent(json, "live_block_sums");
   for (const JsonValue& table : json.array_at("tables")) {
     record.tables.push_back({{table.whole_at("first_bit"), table.whole_at("bits")},
                              extent(table, "occupied"),
@@ -110,6 +116,8 @@ SegmentRecord segment(const JsonValue& json) {
 
 }  // namespace
 
+std::string_view name_of(IndexOptions::Tables tables) { return kTableChoices[static_cast<std::size_t>(tables)]; }
+
 std::string to_text(const Catalog& catalog) {
   Json segments = Json::array();
   for (const SegmentRecord& record : catalog.segments) segments.push_back(to_json(record));
@@ -118,6 +126,7 @@ std::string to_text(const Catalog& catalog) {
   members["keys"] = catalog.names ? "names" : "ids";
   members["next_id"] = catalog.next_id;
   members["segments"] = segments;
+  members["tables"] = name_of(catalog.tables);
   return Json(members).text();
 }
 
@@ -130,6 +139,12 @@ Catalog parse_catalog(const std::string& text, const std::string& path) {
     catalog.names = json.string_at("keys") == "names";
     catalog.next_id = json.whole_at("next_id");
     catalog.origin = origin_from(json);
+    // Files of earlier programs do not say.
+    if (!json["tables"].is_null()) {
+      const auto name = std::find(kTableChoices.begin(), kTableChoices.end(), json.string_at("tables"));
+      if (name == kTableChoices.end()) failure("'tables' must be automatic, always or never");
+      catalog.tables = static_cast<IndexOptions::Tables>(name - kTableChoices.begin());
+    }
     for (const JsonValue& record : json.array_at("segments")) catalog.segments.push_back(segment(record));
     return catalog;
   } catch (const Error& error) {

@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <thread>
 
-#include "base/checksum.h"
+#include "base/locked_file.h"
 #include "expect_error.h"
 #include "search/search_testing.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
@@ -18,15 +19,9 @@ namespace {
 using testing::clustered_codes;
 using testing::naive_answer;
 using testing::naive_order;
+using testing::read_file;
 using testing::TemporaryDirectory;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-void write_file(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-}
+using testing::write_file;
 
 Codes part(const Codes& codes, std::size_t first, std::size_t count) {
   const auto* from = codes.data() + first * codes.bytes_per_code();
@@ -192,29 +187,129 @@ TEST(Index, DamageIsFoundOut) {
     open_and_search();
     EXPECT_ANY_THROW(verify_index(broken)) << i;
   }
-  std::string newer = whole;
-  newer[8] = 9;
-  newer[4096 + 8] = 9;
-  write_file(broken, newer);
-  EXPECT_BDNN_ERROR(Index::open(broken), failure, "is of index version 9, this program knows up to 1");
   write_file(broken, "something else that is long enough to be looked at, surely more than one header's length");
   EXPECT_BDNN_ERROR(Index::open(broken), failure, "does not start with the signature of an index");
 }
 
-// The superblock that was being written when the power went: the other one still holds.
-TEST(Index, ATornSuperblockLeavesTheOldState) {
+TEST(Index, UpsertReplacesAndAddsInOneChange) {
+  for (const bool tables : {false, true}) {
+    const TemporaryDirectory folder;
+    const std::string path = folder / "x.index";
+    const Codes codes = clustered_codes(40, 900, 0.1, 4);
+    const IndexOptions options{.tables = tables ? IndexOptions::Tables::always : IndexOptions::Tables::never};
+    std::vector<std::uint64_t> ids(codes.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+    build_index(path, part(codes, 0, 600), {}, options);
+    const Index before = Index::open(path);
+    // Codes 600 to 899 under ids 450 to 749: half of them replace.
+    IndexKeys keys;
+    for (std::uint64_t i = 450; i < 750; ++i) keys.ids.push_back(i);
+    const IndexChange change = upsert_in_index(path, part(codes, 600, 300), keys, options);
+    EXPECT_EQ(change.added, 150U);
+    EXPECT_EQ(change.replaced, 150U);
+    EXPECT_TRUE(change.warnings.empty());
+    std::vector<bool> gone(codes.size(), false);
+    for (std::size_t i = 450; i < 600; ++i) gone[i] = true;
+    std::vector<std::uint64_t> now = ids;
+    for (std::size_t i = 600; i < 900; ++i) now[i] = i - 150;
+    const Codes queries = clustered_codes(40, 5, 0.1, 5);
+    expect_holds(Index::open(path), codes, now, gone, queries);
+    std::vector<bool> not_yet(codes.size(), false);
+    std::fill(not_yet.begin() + 600, not_yet.end(), true);
+    expect_holds(before, codes, ids, not_yet, queries);
+    add_to_index(path, part(codes, 0, 1));  // ids go on after the largest
+    EXPECT_EQ(Index::open(path).size(), 751U);
+    EXPECT_EQ(remove_from_index(path, {.ids = {750}}).removed, 1U);
+    verify_index(path);
+  }
+  const TemporaryDirectory folder;
+  const std::string path = folder / "names.index";
+  const Codes codes = clustered_codes(24, 3, 0.2, 1);
+  build_index(path, codes, {.names = {"a", "b", "c"}});
+  const IndexChange change = upsert_in_index(path, part(codes, 0, 2), {.names = {"c", "d"}});
+  EXPECT_EQ(change.added, 1U);
+  EXPECT_EQ(change.replaced, 1U);
+  EXPECT_BDNN_ERROR(upsert_in_index(path, codes, {}), misuse, "give their ids or names");
+  EXPECT_BDNN_ERROR(upsert_in_index(path, part(codes, 0, 2), {.names = {"x", "x"}}), misuse, "given twice");
+  EXPECT_EQ(Index::open(path).size(), 4U);
+}
+
+TEST(Index, RemovalsSayWhichKeysThereAreAndMayIgnoreMissingOnes) {
+  const TemporaryDirectory folder;
+  const Codes codes = clustered_codes(24, 3, 0.2, 1);
+  build_index(folder / "ids", codes);
+  build_index(folder / "names", codes, {.names = {"a", "b", "c"}});
+  EXPECT_BDNN_ERROR(remove_from_index(folder / "ids", {.names = {"a"}}), misuse, "the keys of its codes are ids");
+  EXPECT_BDNN_ERROR(remove_from_index(folder / "names", {.ids = {1}}), misuse, "the keys of its codes are names");
+  const IndexChange change = remove_from_index(folder / "ids", {.ids = {2, 77, 0}}, {.ignore_missing = true});
+  EXPECT_EQ(change.removed, 2U);
+  EXPECT_EQ(change.missing, 1U);
+  const std::string before = read_file(folder / "names");
+  EXPECT_EQ(remove_from_index(folder / "names", {.names = {"d"}}, {.ignore_missing = true}).missing, 1U);
+  EXPECT_EQ(read_file(folder / "names"), before);
+}
+
+TEST(Index, CompactingKeepsTheChoiceOfTables) {
+  using Tables = IndexOptions::Tables;
+  const TemporaryDirectory folder;
+  const std::string path = folder / "x.index";
+  const Codes codes = clustered_codes(40, 300, 0.1, 1);
+  build_index(path, codes, {}, {.tables = Tables::always});
+  add_to_index(path, part(codes, 0, 200));
+  compact_index(path);
+  EXPECT_GT(Index::open(path).info().tables, 0U);
+  remove_from_index(path, {.ids = {4}});
+  compact_index(path, {.tables = Tables::never});
+  EXPECT_EQ(Index::open(path).info().tables, 0U);
+  compact_index(path);
+  EXPECT_EQ(Index::open(path).info().tables, 0U);
+  EXPECT_EQ(Index::open(path).info().tables_choice, Tables::never);
+}
+
+// A daily exchange of some codes for others: the file stays within a small multiple of what is in use.
+TEST(Index, RemovedCodesCountAsUnusedAndAreCompactedAway) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "x.index";
+  const std::size_t size = 20'000;
+  const std::size_t daily = 400;
+  const Codes codes = clustered_codes(32, size, 0.3, 1);
+  build_index(path, codes, {}, {.tables = IndexOptions::Tables::never});
+  const std::uint64_t at_first = Index::open(path).info().bytes;
+  remove_from_index(path, {.ids = {0, 1, 2, 3}});
+  std::vector<std::uint64_t> half;
+  for (std::uint64_t i = 4; i < size / 2; ++i) half.push_back(i);
+  remove_from_index(path, {.ids = half});
+  EXPECT_GT(Index::open(path).info().unused, size / 2 * 4);
+  build_index(path, codes, {}, {.tables = IndexOptions::Tables::never});
+  std::uint64_t largest = 0;
+  for (std::uint64_t day = 0; day < 50; ++day) {
+    IndexKeys gone;
+    for (std::uint64_t i = 0; i < daily; ++i) gone.ids.push_back(day * daily + i);
+    remove_from_index(path, gone);
+    add_to_index(path, part(codes, 0, daily));
+    largest = std::max<std::uint64_t>(largest, std::filesystem::file_size(path));
+  }
+  EXPECT_EQ(Index::open(path).size(), size);
+  EXPECT_LT(largest, 4 * at_first);
+  verify_index(path);
+}
+
+TEST(Index, AWriterThatWaitsSaysSo) {
   const TemporaryDirectory folder;
   const std::string path = folder / "x.index";
   const Codes codes = clustered_codes(24, 10, 0.2, 1);
   build_index(path, codes);
-  add_to_index(path, codes);
-  std::string torn = read_file(path);
-  torn[4096 + 30] = static_cast<char>(torn[4096 + 30] ^ 1);  // the second is the newer
-  write_file(path, torn);
-  EXPECT_EQ(Index::open(path).size(), 10U);
-  add_to_index(path, codes);
-  EXPECT_EQ(Index::open(path).size(), 20U);
-  verify_index(path);
+  std::optional<LockedFile> other(std::in_place, path);
+  EXPECT_TRUE(is_locked(InputFile(path)));
+  int told = 0;
+  add_to_index(path, codes, {}, {.waiting = [&] {
+                 ++told;
+                 other.reset();  // only now the other one ends
+               }});
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(is_locked(InputFile(path)));
+  remove_from_index(path, {.ids = {3}}, {.waiting = [&] { ++told; }});
+  EXPECT_EQ(told, 1) << "nobody else was there";
 }
 
 TEST(Index, ReadersAndWritersDoNotDisturbEachOther) {

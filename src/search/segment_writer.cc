@@ -1,6 +1,6 @@
 #include "search/segment_writer.h"
 
-#include <numeric>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -18,25 +18,28 @@ std::span<const std::byte> bytes_in(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
-FileSection write_codes(SectionWriter& writer, const Codes& codes) {
+FileSection write_codes(SectionWriter& writer, const Codes& codes, std::vector<std::uint64_t>& block_sums) {
   const CodeLayout layout(codes.bits());
   const std::size_t per_piece =
       std::max<std::size_t>(kPieceBytes / layout.bytes_per_tile(), 1) * layout.codes_per_tile();
   std::vector<std::uint8_t> piece;
   std::size_t at = 0;
-  return writer.append_pieces([&]() -> std::span<const std::byte> {
-    const std::size_t count = std::min(per_piece, codes.size() - at);
-    if (count == 0) return {};
-    piece.resize(layout.bytes(count));
-    interleave(layout, codes.data() + at * codes.bytes_per_code(), count, piece.data());
-    at += count;
-    return bytes_in(piece);
-  });
+  return writer.append_pieces(
+      [&]() -> std::span<const std::byte> {
+        const std::size_t count = std::min(per_piece, codes.size() - at);
+        if (count == 0) return {};
+        piece.resize(layout.bytes(count));
+        interleave(layout, codes.data() + at * codes.bytes_per_code(), count, piece.data());
+        at += count;
+        return bytes_in(piece);
+      },
+      &block_sums);
 }
 
-void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& record) {
+void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& record,
+                std::vector<std::uint64_t>& block_sums) {
   record.first_id = entries.first;
-  if (!entries.ids.empty()) record.ids = writer.append(bytes_in(entries.ids));
+  if (!entries.ids.empty()) record.ids = writer.append(bytes_in(entries.ids), &block_sums);
   if (entries.names.empty()) return;
   std::vector<std::uint64_t> starts = {0};
   std::string text;
@@ -44,8 +47,8 @@ void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& re
     text += name;
     starts.push_back(text.size());
   }
-  record.name_starts = writer.append(bytes_in(starts));
-  record.text = writer.append(std::as_bytes(std::span(text)));
+  record.name_starts = writer.append(bytes_in(starts), &block_sums);
+  record.text = writer.append(std::as_bytes(std::span(text)), &block_sums);
 }
 
 // The tables' buckets are counted first: that shows whether the tables would pay.
@@ -54,8 +57,9 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   segment.codes = {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()};
   Threads threads(options.threads);
   std::vector<BuiltHashTable> built;
-  const bool thinkable = options.tables == IndexOptions::Tables::always ||
-                         (options.tables == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
+  const auto choice = options.tables.value_or(IndexOptions::Tables::automatic);
+  const bool thinkable = choice == IndexOptions::Tables::always ||
+                         (choice == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
   if (thinkable) {
     segment.tables = {codes.bits(), codes.size(), {}};
     const std::size_t count = substring_count(codes.bits(), codes.size());
@@ -67,7 +71,7 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   segment.statistics = measure(segment, threads);
   segment.steps = expect_steps(segment);
   record.statistics = segment.statistics;
-  if (!thinkable || (options.tables == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
+  if (!thinkable || (choice == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
   for (BuiltHashTable& table : built) {
     fill_table(codes, threads, table);
     TableRecord& written = record.tables.emplace_back();
@@ -80,77 +84,62 @@ void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions&
   }
 }
 
-// The order of `count` keys, ascending; empty if they are in order already.
-template <class Key>
-std::vector<std::size_t> order_of(const std::vector<Key>& keys) {
-  if (std::is_sorted(keys.begin(), keys.end())) return {};
-  std::vector<std::size_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-  return order;
-}
-
-template <class Key>
-void put_in_order(std::vector<Key>& keys, Codes& codes, const char* what) {
-  const auto order = order_of(keys);
-  if (!order.empty()) {
-    const std::size_t bytes = codes.bytes_per_code();
-    std::vector<std::uint8_t> sorted_codes(codes.size() * bytes);
-    std::vector<Key> sorted_keys(keys.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      std::memcpy(&sorted_codes[i * bytes], codes[order[i]].data(), bytes);
-      sorted_keys[i] = std::move(keys[order[i]]);
-    }
-    codes = Codes(codes.bits(), codes.size(), std::move(sorted_codes), codes.origin());
-    keys = std::move(sorted_keys);
-  }
-  const auto twice = std::adjacent_find(keys.begin(), keys.end());
-  if (twice != keys.end()) misuse("the {} {} is given twice; every code needs one of its own", what, *twice);
-}
-
 }  // namespace
 
-FileSection SectionWriter::append(std::span<const std::byte> bytes) {
+FileSection SectionWriter::append(std::span<const std::byte> bytes, std::vector<std::uint64_t>* block_sums) {
   bool given = false;
-  return append_pieces([&] {
-    const auto piece = given ? std::span<const std::byte>() : bytes;
-    given = true;
-    return piece;
-  });
+  return append_pieces(
+      [&] {
+        const auto piece = given ? std::span<const std::byte>() : bytes;
+        given = true;
+        return piece;
+      },
+      block_sums);
 }
 
-FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next) {
+FileSection SectionWriter::append_pieces(const std::function<std::span<const std::byte>()>& next,
+                                         std::vector<std::uint64_t>* block_sums) {
   FileSection extent{(end_ + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, 0, 0};
   Checksum sum;
+  Checksum block;
+  std::uint64_t in_block = 0;
+  const auto end_block = [&] {
+    if (std::exchange(in_block, 0) == 0) return;
+    block_sums->push_back(block.value());
+    block.reset();
+  };
   for (auto piece = next(); !piece.empty(); piece = next()) {
     write_at_(extent.offset + extent.bytes, piece);
     sum.add(piece);
     extent.bytes += piece.size();
+    while (block_sums != nullptr && !piece.empty()) {
+      const auto part = piece.first(std::min<std::uint64_t>(piece.size(), kSumBlock - in_block));
+      block.add(part);
+      in_block += part.size();
+      piece = piece.subspan(part.size());
+      if (in_block == kSumBlock) end_block();
+    }
   }
+  end_block();
   extent.checksum = sum.value();
   end_ = extent.offset + extent.bytes;
   return extent;
 }
 
-Entries in_key_order(Entries entries) {
-  if (!entries.names.empty()) put_in_order(entries.names, entries.codes, "name");
-  if (!entries.ids.empty()) {
-    put_in_order(entries.ids, entries.codes, "id");
-    const std::uint64_t first = entries.ids.front();
-    if (entries.ids.back() - first == entries.ids.size() - 1) {
-      entries.first = first;
-      entries.ids.clear();
-    }
-  }
-  return entries;
+void write_live(SectionWriter& writer, std::span<const std::uint64_t> live, SegmentRecord& record) {
+  std::vector<std::uint64_t> block_sums;
+  record.live = writer.append(std::as_bytes(live), &block_sums);
+  record.live_block_sums = writer.append(bytes_in(block_sums));
 }
 
 SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const IndexOptions& options) {
   SegmentRecord record;
   record.count = entries.codes.size();
   record.live_count = record.count;
-  record.codes = write_codes(writer, entries.codes);
-  write_keys(writer, entries, record);
+  std::vector<std::uint64_t> block_sums;
+  record.codes = write_codes(writer, entries.codes, block_sums);
+  write_keys(writer, entries, record, block_sums);
+  record.block_sums = writer.append(bytes_in(block_sums));
   write_tables(writer, entries.codes, options, record);
   return record;
 }

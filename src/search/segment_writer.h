@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "search/entries.h"
 #include "search/index_format.h"
 
 namespace bdnn {
@@ -17,28 +18,20 @@ class SectionWriter {
   // Where the next section will start, and the last ended.
   std::uint64_t end() const { return end_; }
 
-  FileSection append(std::span<const std::byte> bytes);
+  // Adds the checksums of its blocks to `block_sums`, if that is given.
+  FileSection append(std::span<const std::byte> bytes, std::vector<std::uint64_t>* block_sums = nullptr);
 
   // A section in pieces: `next` returns each, and an empty one at the end.
-  FileSection append_pieces(const std::function<std::span<const std::byte>()>& next);
+  FileSection append_pieces(const std::function<std::span<const std::byte>()>& next,
+                            std::vector<std::uint64_t>* block_sums = nullptr);
 
  private:
   WriteAt write_at_;
   std::uint64_t end_;
 };
 
-// Codes with their keys, which are ids that count on from `first` where neither ids nor names are given.
-struct Entries {
-  Codes codes;
-  std::uint64_t first = 0;
-  std::vector<std::uint64_t> ids;
-  std::vector<std::string> names;
-
-  bool is_dense() const { return ids.empty() && names.empty(); }
-};
-
-// In ascending order of their keys, ids that count on without a gap as such. A key that comes twice raises Error.
-Entries in_key_order(Entries entries);
+// Writes which rows of a segment are left.
+void write_live(SectionWriter& writer, std::span<const std::uint64_t> live, SegmentRecord& record);
 
 // Writes entries that are in key order.
 SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const IndexOptions& options);

@@ -1,5 +1,6 @@
 """Index files: changes, crashes, filters, damage."""
 
+import fcntl
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from program import BDNN, CommandLine, read, write
+from program import BDNN, CommandLine, read, run, write
 
 
 class IndexFiles(CommandLine):
@@ -127,9 +128,135 @@ class IndexFiles(CommandLine):
         write(self.path("flipped.index"), flipped)
         self.fails(1, "is damaged", "index", "info", "--index", self.path("flipped.index"), "--verify")
         newer = bytearray(before)
-        newer[8] = 2
+        newer[8] = 6
         write(self.path("newer.index"), newer)
         self.fails(1, "use a newer bdnn", "search", "--index", self.path("newer.index"), "--queries", self.path("q.npy"))
+
+    def build(self, *more):
+        return self.ok("index", "build", "--index", self.index, "--data", self.path("c.npy"), *more)
+
+    def info(self, *more):
+        return json.loads(self.ok("index", "info", "--index", self.index, "--json", *more))
+
+    def test_damage_is_not_compacted_away_but_can_be_salvaged(self):
+        self.build()
+        damaged = bytearray(read(self.index))
+        damaged[9000] ^= 1
+        write(self.index, damaged)
+        index = ["--index", self.index]
+        self.fails(1, "is damaged", "index", "info", "--verify", *index)
+        result = self.fails(1, "the codes (2048 bytes at byte 8192) do not agree with their checksum", "index", "compact", *index)
+        self.assertIn(f"'bdnn index compact --index {self.index} --salvage' keeps what is sound and lists what is lost", result.stderr)
+        np.save(self.path("many.npy"), np.tile(self.codes, (3, 1)))
+        self.fails(1, "--salvage", "index", "add", "--data", self.path("many.npy"), *index)
+        self.assertEqual(read(self.index), damaged)
+        out = self.ok("index", "compact", "--salvage", *index)
+        self.assertIn("0 kept, 500 lost", out)  # all stand in one block of 4,096 bytes
+        self.assertIn("lost ids: 0 to 499", out)
+        self.info("--verify")
+        self.ok("index", "add", "--data", self.path("c.npy"), *index)
+        # A header: the last change is missing, which every reader says and no writer passes over.
+        damaged = bytearray(read(self.index))
+        damaged[4096 + 20:4096 + 40] = b"x" * 20
+        write(self.index, damaged)
+        search = run("search", "--queries", self.path("q.npy"), "--json", *index)
+        self.assertEqual(search.returncode, 0)
+        self.assertIn("warning", search.stderr)
+        self.assertIn("the last change is missing", search.stderr)
+        self.assertEqual(len(self.info()["warnings"]), 1)
+        self.fails(1, "--salvage", "index", "remove", "--id", 3, *index)
+        self.fails(1, "--salvage", "index", "info", "--verify", *index)
+        change = json.loads(self.ok("index", "compact", "--salvage", "--json", *index))["change"]
+        self.assertEqual((change["kept"], change["lost"]), (0, 0))
+        self.assertEqual(self.info("--verify")["warnings"], [])
+
+    def test_upsert_and_removals_that_may_miss(self):
+        self.build()
+        np.save(self.path("ids.npy"), np.arange(400, 600))
+        np.save(self.path("two.npy"), self.codes[:200])
+        keys = ["--index", self.index, "--ids", self.path("ids.npy")]
+        change = json.loads(self.ok("index", "upsert", "--data", self.path("two.npy"), "--json", *keys))["change"]
+        self.assertEqual((change["added"], change["replaced"]), (100, 100))
+        self.expect_holds(np.vstack([self.codes[:400], self.codes[:200]]), np.arange(600))
+        self.fails(2, "give the keys of the codes: --ids or --names", "index", "upsert", "--index", self.index, "--data", self.path("two.npy"))
+        self.ok("index", "remove", "--index", self.index, "--id", 3)
+        self.fails(2, "id 3 is not there", "index", "remove", "--index", self.index, "--id", 3)
+        out = self.ok("index", "remove", "--index", self.index, "--id", 3, "--id", 4, "--ignore-missing")
+        self.assertIn("1 removed, 1 not there; now 598 codes", out)
+        self.fails(2, "the keys of its codes are ids, not names", "index", "remove", "--index", self.index, "--name", "x")
+        write(self.path("names.txt"), b"".join(b"%d\n" % i for i in range(500)))
+        self.build("--names", self.path("names.txt"), "--force")
+        self.fails(2, "the keys of its codes are names, not ids", "index", "remove", "--index", self.index, "--id", 3)
+
+    def test_a_change_that_was_made_is_never_reported_as_failed(self):
+        self.build()
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BDNN, "index", "remove", "--index", self.index, "--id", "3"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("warning: all is written, but the report failed", result.stderr)
+        self.assertEqual(self.info()["codes"], 499)
+        # The compaction after a removal finds no room.
+        rows = 40_000
+        np.save(self.path("many.npy"), self.rng.integers(0, 256, size=(rows, 4), dtype=np.uint8))
+        np.save(self.path("gone.npy"), np.arange(rows * 3 // 4))
+        self.ok("index", "build", "--index", self.index, "--data", self.path("many.npy"), "--force", "--tables", "never")
+        os.mkdir(self.path("disk"))
+        script = """
+            cd "$1"
+            mount -t tmpfs -o size=$(($(stat -c %s x.index) / 1024 + 40))k tmpfs disk || exit 90
+            cp x.index disk/x.index
+            "$2" index remove --index disk/x.index --ids gone.npy > /dev/null; echo "remove $?"
+            "$2" index info --index disk/x.index --verify --json | grep -c '"codes":10000'
+            echo "left: $(ls -A disk | tr '\\n' ' ')"
+            umount disk
+        """
+        result = self.with_mounts(script)
+        self.assertEqual(result.stdout.splitlines(), ["remove 0", "1", "left: x.index "], result.stderr)
+        self.assertIn("warning: the change is made; the compaction that was due failed", result.stderr)
+        self.assertIn("No space left on device", result.stderr)
+
+    def test_the_choice_of_tables_is_kept(self):
+        self.build("--tables", "always")
+        self.ok("index", "add", "--index", self.index, "--data", self.path("c.npy"))
+        self.ok("index", "compact", "--index", self.index)
+        self.assertEqual((self.info()["tables_choice"], self.info()["tables"] > 0), ("always", True))
+        self.ok("index", "compact", "--index", self.index, "--tables", "never")
+        self.ok("index", "compact", "--index", self.index)
+        self.assertEqual((self.info()["tables_choice"], self.info()["tables"]), ("never", 0))
+
+    def test_inspect_knows_an_index(self):
+        self.build()
+        facts = json.loads(self.ok("inspect", self.index, "--json"))
+        self.assertEqual((facts["kind"], facts["count"], facts["bits"], facts["keys"]), ("index", 500, 32, "ids"))
+        self.fails(2, "does not apply to a file that holds no codes", "inspect", self.index, "--brief")
+
+    def test_writers_and_what_they_left_are_explained(self):
+        self.build()
+        with open(self.index, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.assertTrue(self.info()["writer_at_work"])
+            self.assertIn("a writer is at work", self.ok("index", "info", "--index", self.index))
+            process = subprocess.Popen([BDNN, "index", "remove", "--index", self.index, "--id", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            self.assertIn(b"waiting for another writer of", process.stderr.readline())
+        self.assertEqual(process.wait(), 0)
+        process.stderr.close()
+        self.assertFalse(self.info()["writer_at_work"])
+        left = self.path(".x.index.0123abcd")
+        write(left, b"unfinished")
+        write(self.path(".x.index.notours!"), b"")
+        self.assertEqual(self.info()["left_behind"], [left])
+        self.assertIn("left behind by a writer that was killed", self.ok("index", "info", "--index", self.index))
+        with open(left, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # as a writer holds its own
+            self.assertEqual(self.info()["left_behind"], [])
+
+    def test_build_asks_before_it_replaces(self):
+        self.build()
+        before = read(self.index)
+        again = ["index", "build", "--index", self.index, "--data", self.path("c.npy")]
+        self.fails(2, "exists; add to it with 'bdnn index add', or give --force to replace it", *again)
+        self.assertEqual(read(self.index), before)
+        self.ok(*again, "--force")
 
     def test_a_full_disk_during_add_loses_nothing(self):
         np.save(self.path("many.npy"), self.rng.integers(0, 256, size=(40_000, 4), dtype=np.uint8))

@@ -106,6 +106,39 @@ class Mistakes(CommandLine):
         self.fails(1, "x.npy: vector 4999 has nan in column 3", "encode", "--model", self.path("m.bdnn"),
                    "--data", self.path("x.npy"), "--out", self.path("c.codes"))
 
+    def test_outputs_never_overwrite_their_own_inputs(self):
+        self.data()
+        self.train("x.npy")
+        x, m, c = self.path("x.npy"), self.path("m.bdnn"), self.path("c.npy")
+        self.ok("encode", "--model", m, "--data", x, "--out", c)
+        np.save(self.path("labels.npy"), np.arange(400) % 2)
+        os.symlink(x, self.path("link.npy"))
+        os.link(x, self.path("hard.npy"))
+        before = {name: read(self.path(name)) for name in ("x.npy", "m.bdnn", "c.npy", "labels.npy")}
+        for other in (x, self.path("link.npy"), self.path("hard.npy"), os.path.join(self.folder.name, ".", "x.npy")):
+            self.fails(2, "--out would overwrite the input of --data", "encode", "--model", m, "--data", x, "--out", other)
+        self.fails(2, "--out would overwrite the input of --codes", "decode", "--model", m, "--codes", c, "--out", c)
+        self.fails(2, "--model would overwrite the input of --data", "train", "--method", "itq", "--bits", 8, "--data", x, "--model", x)
+        self.fails(2, "--log would overwrite the input of --data", "train", "--method", "itq", "--bits", 8, "--data", x, "--model", m, "--log", x)
+        self.fails(2, "--model and --log are the same file", "train", "--method", "itq", "--bits", 8, "--data", x,
+                   "--model", self.path("n"), "--log", self.path("n"))
+        self.fails(2, "would overwrite the input", "convert", x, x)
+        self.fails(2, "--curve would overwrite the input of --database", "evaluate", "--model", m, "--database", x, "--queries", x,
+                   "--neighbours", 3, "--curve", x)
+        self.fails(2, "--index would overwrite the input of --data", "index", "build", "--index", c, "--data", c, "--force")
+        for name, content in before.items():
+            self.assertEqual(read(self.path(name)), content, name)
+
+    def test_what_was_written_stands_if_only_the_report_fails(self):
+        self.data()
+        self.train("x.npy")
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BDNN, "encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("c.codes")],
+                                    stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("warning: all is written, but the report failed", result.stderr)
+        self.ok("inspect", self.path("c.codes"))
+
     def test_outputs_that_cannot_be_written(self):
         self.data()
         self.train("x.npy")
