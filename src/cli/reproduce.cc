@@ -136,7 +136,7 @@ void reproduce_verb(const Arguments& arguments) {
   } else {
     fmt::print("{}\n", page);
   }
-  if (failures > 0) failure("{} cells failed; the report shows the others", failures);
+  if (failures > 0) failure("{} cell{} failed; the report shows the others", failures, failures == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ class Page {
              fmt::format("<b>Figure {}.</b> Precision and recall, {} bits", ++figures_, curves.bits));
     }
     out_ +=
-        "</div>\n<p class=\"facts\">Points of precision and recall stand for Hamming distances 0, 1, 2, …; a query "
+        "</div>\n<p class=\"quiet\">Points of precision and recall stand for Hamming distances 0, 1, 2, …; a query "
         "that finds nothing counts as "
         "precision 0, so long codes start low. Whiskers show the spread over seeds.</p>\n";
   }
@@ -152,7 +152,7 @@ class Page {
     if (section.images.empty()) return;
     add("<figure>\n<figcaption><b>Figure {}.</b> Queries and the ten images whose codes of {} bits are nearest, by "
         "method; "
-        "framed: relevant to the query.</figcaption>\n",
+        "framed: relevant to the query; faded: not.</figcaption>\n",
         ++figures_, section.longest);
     const auto& queries = section.images.front().rows;
     for (std::size_t q = 0; q < queries.size(); ++q) {

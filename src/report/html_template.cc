@@ -21,6 +21,7 @@ code, pre { font: .82em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberatio
 pre { background: var(--tint); padding: .8rem 1rem; overflow-x: auto; border-radius: 3px; }
 .byline { color: var(--quiet); margin: 0 0 1.5rem; }
 .lead { font-size: 1.08rem; }
+.quiet { font-size: .88rem; line-height: 1.45; color: var(--quiet); }
 .note { border-left: 3px solid var(--hair); padding-left: .9rem; color: var(--quiet); }
 nav ol { margin: .25rem 0 0; padding-left: 1.4rem; }
 figure { margin: 1.6rem 0; break-inside: avoid; }

@@ -17,10 +17,14 @@ std::string as_file_name(std::string text) {
   return text;
 }
 
+std::string title_of(const ReportSection& section) {
+  return section.record.plan.title + (section.record.plan.quick ? " (a quick run)" : "");
+}
+
 }  // namespace
 
 Plot plot_of(const ReportSection& section, const ReportTable& table) {
-  Plot plot{.title = section.record.plan.title, .x_label = "bits", .y_label = table.title};
+  Plot plot{.title = title_of(section), .x_label = "bits", .y_label = table.metric};
   if (table.percent) plot.y_label += ", %";
   std::vector<std::size_t> order(table.bits.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -46,7 +50,7 @@ Plot plot_of(const ReportSection& section, const ReportTable& table) {
 }
 
 Plot plot_of(const ReportSection& section, const ReportCurves& curves) {
-  Plot plot{.title = fmt::format("{}, {} bits", section.record.plan.title, curves.bits),
+  Plot plot{.title = fmt::format("{}, {} bits", title_of(section), curves.bits),
             .x_label = "recall, %",
             .y_label = "precision, %",
             .x_most = 100,
