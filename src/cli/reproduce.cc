@@ -69,10 +69,11 @@ class TerminalView final : public ReproductionView {
     std::string line = fmt::format("{} of {} cells{}", status.done, status.total, time_left(status.seconds_left));
     if (!status.best.empty()) line += "; best so far: " + status.best;
     for (const auto& cell : status.running) line += (cell == status.running.front() ? "; running: " : " | ") + cell;
+    line = printable(line);
     winsize size{};
-    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-      line.resize(std::min<std::size_t>(line.size(), size.ws_col - 1));
-    say("\r\033[K" + printable(line));
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    if (known) line.resize(std::min<std::size_t>(line.size(), size.ws_col - 1U));
+    say("\r\033[K" + line);
     shown_ = true;
   }
 
@@ -89,11 +90,13 @@ class TerminalView final : public ReproductionView {
 void choose_methods(ExperimentPlan& plan, const std::vector<std::string>& names) {
   std::vector<PlannedMethod> chosen;
   for (const auto& name : names) {
-    std::size_t before = chosen.size();
+    bool found = false;
     for (const auto& method : plan.methods) {
-      if (method.label == name || method.method == name) chosen.push_back(method);
+      if (method.label != name && method.method != name) continue;
+      found = true;
+      if (std::find(chosen.begin(), chosen.end(), method) == chosen.end()) chosen.push_back(method);
     }
-    if (chosen.size() > before) continue;
+    if (found) continue;
     const std::size_t colon = name.find(':');
     chosen.push_back(
         {name, name.substr(0, colon), colon == std::string::npos ? "default" : name.substr(colon + 1), {}});

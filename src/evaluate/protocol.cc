@@ -46,19 +46,21 @@ Protocol load_protocol(const std::string& path) {
   protocol.database = read_part(top, "database");
   protocol.queries = read_part(top, "queries");
   protocol.collection = read_part(top, "collection");
-
   TomlTable split = top.table("split");
+  TomlTable features = top.table("features");
+  TomlTable relevance = top.table("relevance");
+  TomlTable metrics = top.table("metrics");
+  top.refuse_unknown();
+
   protocol.split.queries_per_class = split.count("queries_per_class", 0);
   protocol.split.search_queries = split.flag("search_queries").value_or(false);
   protocol.leave_one_out = split.flag("leave_one_out").value_or(false);
   protocol.split.seed = split.count("seed", 1);
   split.refuse_unknown();
 
-  TomlTable features = top.table("features");
   protocol.pca = features.count("pca", 0);
   features.refuse_unknown();
 
-  TomlTable relevance = top.table("relevance");
   const auto kind = relevance.choice("kind", {"neighbours", "labels"});
   if (!kind) failure("{}: [relevance] must say its kind: neighbours or labels", path);
   protocol.labels_are_relevant = *kind == 1;
@@ -66,13 +68,11 @@ Protocol load_protocol(const std::string& path) {
   protocol.neighbours.metric = relevance.choice_of("metric", kMetrics).value_or(Metric::euclidean);
   relevance.refuse_unknown();
 
-  TomlTable metrics = top.table("metrics");
   protocol.metrics.ties = metrics.choice_of("ties", kAllTies).value_or(Ties::expected);
   protocol.metrics.cutoff = metrics.count("cutoff", 0);
   protocol.metrics.radii = metrics.counts("radii", {2});
   protocol.metrics.at = metrics.counts("at", {});
   metrics.refuse_unknown();
-  top.refuse_unknown();
 
   check(protocol, path);
   return protocol;

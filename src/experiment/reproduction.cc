@@ -152,6 +152,7 @@ std::size_t reproduce(const std::vector<ExperimentPlan>& plans, ResultsFile& res
     view.note(fmt::format("{}: {} of {} cells are finished, {} to run", plan.title, plan.cells() - missing.size(),
                           plan.cells(), missing.size()));
     if (missing.empty()) continue;
+    if (!data.protocol.labels_are_relevant) view.note("finding the true neighbours of the queries");
     Run run(plan, data, options, threads);
     const int at_once = cells_at_once(options, data.dataset, missing.size(), threads);
     status.will_run(missing, at_once);

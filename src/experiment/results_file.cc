@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "bdnn results";
 constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kMaxCells = 1000000;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
 
 Json json_of(const NamedValues& values) {
@@ -151,7 +152,12 @@ ExperimentRecord record_of(const JsonValue& json) {
     record.plan.methods.push_back(
         {method.string_at("label"), method.string_at("method"), method.string_at("profile"), texts_of(method, "set")});
   }
-  if (record.plan.cells() == 0) failure("the experiment {} has no cells", name);
+  const ExperimentPlan& plan = record.plan;
+  const bool empty = plan.methods.empty() || plan.bits.empty() || plan.seeds.empty();
+  const std::size_t longest = std::max({plan.methods.size(), plan.bits.size(), plan.seeds.size()});
+  if (empty || longest > kMaxCells || plan.cells() > kMaxCells) {
+    failure("the experiment {} is to have 1 to {} cells", name, kMaxCells);
+  }
   record.setting = json.string_at("setting");
   for (const JsonValue& fact : json.array_at("facts")) {
     if (fact.as_string() == nullptr) failure("'facts' must be texts");

@@ -102,7 +102,7 @@ class Page {
 
   static std::string cell(const ReportValue& value, bool compared) {
     std::string out = value.ours ? bold_if(value.best, fmt::format("{:.2f}", *value.ours)) : "–";
-    if (value.seeds > 1) out += fmt::format(" <span class=\"spread\">{:.2f}</span>", value.spread);
+    if (value.seeds > 1) out += fmt::format(" <span class=\"spread\">{:.2f}</span>", value.spread());
     if (!compared) return out;
     out += "<span class=\"sub\">";
     out += value.paper ? bold_if(value.best_of_paper, fmt::format("{:.2f}", *value.paper)) : "–";
@@ -140,7 +140,7 @@ class Page {
     out_ +=
         "</div>\n<p class=\"quiet\">Points of precision and recall stand for Hamming distances 0, 1, 2, …; a query "
         "that finds nothing counts as "
-        "precision 0, so long codes start low. Whiskers show the spread over seeds.</p>\n";
+        "precision 0, so long codes start low. Whiskers reach from the worst to the best seed.</p>\n";
   }
 
   static std::string img(const std::string& png, const char* right, const std::string& text) {

@@ -55,7 +55,7 @@ std::string at(double value) {
 
 // Round numbers from 0 to at least `most`: steps of 1, 2, 2.5 or 5 times a power of ten, at most six.
 std::vector<double> round_ticks(double most) {
-  if (!(most > 0) || !std::isfinite(most)) most = 1;
+  if (!(most > 1e-9) || !std::isfinite(most)) most = 1;
   const double power = std::pow(10, std::floor(std::log10(most / 5)));
   double step = 10 * power;
   for (const double factor : {5.0, 2.5, 2.0, 1.0}) {

@@ -97,9 +97,9 @@ ReportTable table_of(const ExperimentPlan& plan, const CellsOf& cells, const std
         if (const double* found = find(cell->values, metric)) of_seeds.push_back((table.percent ? 100 : 1) * *found);
       }
       if (!of_seeds.empty()) {
-        const auto [mean, spread] = mean_and_spread(of_seeds);
-        value.ours = mean;
-        value.spread = spread;
+        value.ours = mean_and_spread(of_seeds).mean;
+        value.least = *std::min_element(of_seeds.begin(), of_seeds.end());
+        value.most = *std::max_element(of_seeds.begin(), of_seeds.end());
         value.seeds = of_seeds.size();
       }
       if (paper != nullptr) value.paper = paper_value(*paper, label, bits);
@@ -259,6 +259,7 @@ std::string metric_in_words(const std::string& metric) {
 }
 
 std::string duration_in_words(double seconds) {
+  if (!(seconds >= 0 && seconds < 1e12)) return "–";
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
   const auto minutes = static_cast<std::uint64_t>(seconds / 60);
   if (minutes < 60)

@@ -15,12 +15,14 @@ namespace bdnn {
 // is a plain number.
 struct ReportValue {
   std::optional<double> ours;  // mean
-  double spread = 0;           // largest minus smallest
+  double least = 0;            // of the seeds
+  double most = 0;
   std::size_t seeds = 0;
   std::optional<double> paper;
   bool best = false;           // of ours at this length, as far as two digits tell
   bool best_of_paper = false;  // of the paper's
 
+  double spread() const { return most - least; }
   // Ours, rounded to the two digits that are shown, minus the paper's.
   std::optional<double> difference() const;
 };

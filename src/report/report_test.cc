@@ -43,7 +43,7 @@ TEST_F(Report, IsMeanSpreadAndDifferenceFromThePaper) {
   ASSERT_EQ(table.rows.size(), 3U);
   const ReportValue& uh16 = table.rows[0].values[1];  // seeds give .47 and .48
   EXPECT_NEAR(*uh16.ours, 47.5, 1e-9);
-  EXPECT_NEAR(uh16.spread, 1, 1e-9);
+  EXPECT_NEAR(uh16.spread(), 1, 1e-9);
   EXPECT_EQ(uh16.paper, 70.0);
   EXPECT_NEAR(*uh16.difference(), -22.5, 1e-9);
   EXPECT_TRUE(uh16.best);

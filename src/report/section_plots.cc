@@ -38,11 +38,9 @@ Plot plot_of(const ReportSection& section, const ReportTable& table) {
       if (!value.ours) continue;
       std::string note =
           fmt::format("{}, {} bits: {:.2f}{}", row.label, table.bits[i], *value.ours, table.percent ? " %" : "");
-      if (value.seeds > 1) note += fmt::format(" (spread {:.2f} over {} seeds)", value.spread, value.seeds);
+      if (value.seeds > 1) note += fmt::format(" (spread {:.2f} over {} seeds)", value.spread(), value.seeds);
       if (value.paper) note += fmt::format("; paper {:.2f}", *value.paper);
-      const double half = value.spread / 2;
-      series.points.push_back(
-          {static_cast<double>(table.bits[i]), *value.ours, *value.ours - half, *value.ours + half, note});
+      series.points.push_back({static_cast<double>(table.bits[i]), *value.ours, value.least, value.most, note});
     }
     plot.series.push_back(std::move(series));
   }

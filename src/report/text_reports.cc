@@ -26,7 +26,7 @@ std::string bold_if(bool best, const std::string& text) { return best ? "**" + t
 std::string ours_in_markdown(const ReportValue& value) {
   if (!value.ours) return "–";
   std::string text = bold_if(value.best, fmt::format("{:.2f}", *value.ours));
-  return value.seeds > 1 ? text + fmt::format(" ({:.2f})", value.spread) : text;
+  return value.seeds > 1 ? text + fmt::format(" ({:.2f})", value.spread()) : text;
 }
 
 std::string paper_in_markdown(const ReportValue& value) {
@@ -82,7 +82,7 @@ Json json_of_table(const ReportTable& table) {
       rows.push_back({{"method", row.label},
                       {"bits", table.bits[i]},
                       {"ours", json_or_null(value.ours)},
-                      {"spread", value.ours ? Json(value.spread) : Json()},
+                      {"spread", value.ours ? Json(value.spread()) : Json()},
                       {"seeds", value.seeds},
                       {"paper", json_or_null(value.paper)},
                       {"difference", json_or_null(value.difference())},
@@ -117,7 +117,7 @@ std::string markdown_of(const ReportData& report) {
       out += fmt::format("- {}: {}\n", in_markdown(name), in_markdown(value));
     out += "\n";
   }
-  return out + report.date + "\n";
+  return out + in_markdown(report.date) + "\n";
 }
 
 std::string csv_of(const ReportData& report) {
@@ -129,7 +129,7 @@ std::string csv_of(const ReportData& report) {
           const ReportValue& value = row.values[i];
           out += fmt::format("{},{},{},{},{},{},{},{},{}\n", in_csv(section.record.plan.name), in_csv(table.metric),
                              in_csv(row.label), table.bits[i], number_or_nothing(value.ours),
-                             value.ours ? fmt::format("{}", value.spread) : "", value.seeds,
+                             value.ours ? fmt::format("{}", value.spread()) : "", value.seeds,
                              number_or_nothing(value.paper), number_or_nothing(value.difference()));
         }
       }

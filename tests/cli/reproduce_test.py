@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import shutil
 import struct
@@ -169,6 +170,20 @@ class Reproduce(CommandLine):
         self.assertIn("pca, 64 bits, seed 3 failed: ", result.stderr)
         self.assertIn("1 cell failed; the report shows the others", result.stderr)
         self.assertIn("3 of 4 cells are finished", read(self.path("out/report.html")).decode())
+
+    def test_a_terminal_shows_cells_time_left_and_the_best_so_far(self):
+        master, slave = pty.openpty()
+        process = subprocess.Popen([BDNN, *map(str, self.arguments("--threads", 1))], stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        shown = b""
+        try:
+            while part := os.read(master, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(master)
+        self.assertEqual(process.wait(), 0)
+        self.assertRegex(shown.decode(), r"5 of 8 cells, \d+ s left; best so far: (ITQ|LSH) \d+\.\d\d % precision@r2 at \d bits; running: \w+, \d bits, seed 2")
 
     def test_mistakes(self):
         self.fails(2, "name one or more experiment files", "reproduce")
