@@ -83,6 +83,8 @@ class Page {
 
   void table(const ReportSection& section, const ReportTable& values) {
     const bool compared = !values.paper.empty();
+    // A phone shows spread and difference on lines of their own.
+    const char* spread = section.record.plan.seeds.size() > 1 ? "<span class=\"sub phone\">spread</span>" : "";
     add("<figure>\n<figcaption><b>Table {}.</b> {}{}: {}.", ++tables_, escaped(values.title),
         values.percent ? ", in percent" : "", seeds_in_words(section.record.plan));
     if (compared) add(" Below it the paper’s figure ({}) and our difference from it.", escaped(values.paper));
@@ -91,7 +93,8 @@ class Page {
     for (const std::size_t bits : values.bits) add("<th scope=\"col\">{} bits</th>", bits);
     out_ += "</tr></thead>\n<tbody>\n";
     for (const auto& row : values.rows) {
-      add("<tr><th scope=\"row\">{}{}</th>", escaped(row.label), compared ? "<span class=\"sub\">paper</span>" : "");
+      add("<tr><th scope=\"row\">{}{}{}</th>", escaped(row.label), spread,
+          compared ? "<span class=\"sub\">paper</span><span class=\"sub phone\">difference</span>" : "");
       for (const auto& value : row.values) add("<td>{}</td>", cell(value, compared));
       out_ += "</tr>\n";
     }

@@ -39,8 +39,9 @@ td { text-align: right; padding: .3rem 0 .3rem 1rem; vertical-align: top; white-
 tbody tr + tr th, tbody tr + tr td { border-top: .75px solid var(--hair); }
 tbody th { vertical-align: top; padding-top: .3rem; }
 .sub { display: block; font-size: .8rem; color: var(--quiet); }
-.sub .diff { display: inline-block; min-width: 3.1em; }
-.spread { display: inline-block; min-width: 2.6em; font-size: .74rem; color: var(--quiet); font-weight: 400; }
+.sub .diff { display: inline-block; min-width: 2.9rem; }
+.phone { display: none; }
+.spread { display: inline-block; min-width: 2.9rem; font-size: .74rem; color: var(--quiet); font-weight: 400; }
 .sub b { color: var(--text); font-weight: 600; }
 b { font-weight: 700; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: 1.8rem 0 .2rem; padding: 0; list-style: none; }
@@ -74,8 +75,7 @@ footer { margin-top: 3.5rem; border-top: .75px solid var(--hair); padding-top: .
 @media (max-width: 36rem) {
   body { font-size: 16px; } main { padding: 1.6rem 1rem 3rem; } h1 { font-size: 1.6rem; }
   table { font-size: .84rem; } th, td { padding-left: .45rem; }
-  .spread { display: block; min-width: 0; font-size: .7rem; line-height: 1.15; }
-  .sub { font-size: .72rem; } .sub .diff { display: block; min-width: 0; }
+  .sub, .spread { font-size: .72rem; line-height: 1.3; } .spread, .sub .diff { display: block; min-width: 0; } .phone { display: block; }
   .query { grid-template-columns: 1fr; gap: .4rem; }
   .query > div:first-child { display: flex; gap: .6rem; align-items: center; } .query > div:first-child img { width: 3rem; margin: 0; }
   .found { grid-template-columns: repeat(10, minmax(0, 1fr)); } .found span { grid-column: 1 / -1; margin-top: .25rem; }
