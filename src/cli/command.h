@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/with_commas.h"
 #include "bdnn/progress.h"
 #include "cli/command_line.h"
 
@@ -22,6 +23,7 @@ void add_dataset(Verb program);
 void add_inspect(Verb program);
 void add_convert(Verb program);
 void add_methods(Verb program);
+void add_reproduce(Verb program);
 
 // A verb with an example at the end of its help.
 Verb add_verb(Verb program, const std::string& name, const std::string& summary, const std::string& examples);
@@ -67,8 +69,5 @@ std::size_t peak_memory();
 
 // With what a terminal would take for commands, or could not show, as \xNN: messages quote names and file contents.
 std::string printable(std::string_view text);
-
-// 60000 -> "60,000"
-std::string with_commas(std::uint64_t n);
 
 }  // namespace bdnn::cli

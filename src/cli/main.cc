@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   bdnn::cli::add_index(program);
   bdnn::cli::add_search(program);
   bdnn::cli::add_evaluate(program);
+  bdnn::cli::add_reproduce(program);
   bdnn::cli::add_dataset(program);
   bdnn::cli::add_inspect(program);
   bdnn::cli::add_convert(program);

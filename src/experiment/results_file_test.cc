@@ -1,0 +1,114 @@
+#include "experiment/results_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+
+#include "base/files.h"
+#include "expect_error.h"
+#include "experiment/results_testing.h"
+#include "temporary_directory.h"
+
+namespace bdnn {
+namespace {
+
+using testing::TemporaryDirectory;
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(ResultsFile, GivesBackWhatWasAdded) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "r.json";
+  {
+    ResultsFile results(path);
+    testing::add_example(results);
+  }
+  const std::string text = read_whole_file(path, 1 << 20);
+  ResultsFile again(path);
+  ASSERT_EQ(again.cells().size(), 8U);
+  ASSERT_EQ(again.experiments().size(), 1U);
+  EXPECT_EQ(again.experiments()[0].plan.title, "A title");
+  EXPECT_EQ(again.experiments()[0].plan.methods, testing::example_record().plan.methods);
+  const Cell expected = testing::example_cell(testing::example_record(), 1, 16, 1, .2 + .01 + .16);
+  const Cell* found = again.find(expected.key);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->values, expected.values);
+  EXPECT_EQ(found->codes, expected.codes);
+  ASSERT_EQ(found->curve.size(), 17U);
+  EXPECT_EQ(found->curve[3].precision, expected.curve[3].precision);
+  EXPECT_EQ(found->images.at(0).found.at(0).right, true);
+  EXPECT_EQ(found->images.at(0).found.at(1).distance, 4U);
+  again.put(again.experiments()[0]);
+  EXPECT_EQ(read_whole_file(path, 1 << 20), text) << "reading and writing changes the file";
+}
+
+TEST(ResultsFile, ACellOfAnotherSettingOrOptionIsNotFound) {
+  const TemporaryDirectory directory;
+  ResultsFile results(directory / "r.json");
+  testing::add_example(results);
+  const CellKey key = results.cells().front().key;
+  EXPECT_NE(results.find(key), nullptr);
+  const auto changed = [&](const auto& change) {
+    CellKey other = key;
+    change(other);
+    return results.find(other);
+  };
+  EXPECT_EQ(changed([](CellKey& k) { k.setting = "other"; }), nullptr);
+  EXPECT_EQ(changed([](CellKey& k) { k.profile = "paper"; }), nullptr);
+  EXPECT_EQ(changed([](CellKey& k) { k.set["lambda1"] = "2"; }), nullptr);
+  EXPECT_EQ(changed([](CellKey& k) { k.seed = 9; }), nullptr);
+}
+
+TEST(ResultsFile, AValueThatIsNotFiniteDoesNotSpoilTheFile) {
+  const TemporaryDirectory directory;
+  ResultsFile results(directory / "r.json");
+  testing::add_example(results);
+  Cell cell = results.cells().front();
+  cell.values.emplace_back("odd", std::numeric_limits<double>::quiet_NaN());
+  results.add(cell);
+  EXPECT_EQ(ResultsFile(directory / "r.json").find(cell.key)->values.size(), 2U);
+}
+
+TEST(ResultsFile, OtherVersionsAndOtherFilesAreRefused) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "r.json";
+  const auto expect = [&](const std::string& text, const std::string& message) {
+    put(path, text);
+    EXPECT_BDNN_ERROR(ResultsFile{path}, failure, message);
+  };
+  expect("", "r.json: is not JSON");
+  expect("{}", "r.json: is not a file of results");
+  expect(R"({"format": "bdnn results", "version": 2})", "is version 2 of the format, this program reads version 1");
+  expect(R"({"format": "bdnn results", "version": 1, "experiments": []})", "'cells' is missing");
+  expect(R"({"format": "bdnn results", "version": 1, "experiments": [{}], "cells": []})", "'name' is missing");
+  expect(R"({"format": "bdnn results", "version": 1, "experiments": [], "cells": [3]})", "'setting' is missing");
+}
+
+TEST(ResultsFile, DamageRaisesErrorAndNothingElse) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "r.json";
+  {
+    ResultsFile results(path);
+    const ExperimentRecord record = testing::example_record();
+    results.put(record);
+    results.add(testing::example_cell(record, 0, 16, 1, .25));
+  }
+  const std::string text = read_whole_file(path, 1 << 20);
+  for (std::size_t length = 0; length + 1 < text.size(); length += 7) {  // the last byte is the end of the line
+    put(path, text.substr(0, length));
+    EXPECT_THROW(ResultsFile{path}, Error) << length;
+  }
+  for (std::size_t at = 0; at < text.size(); at += 3) {  // may still be valid: a digit, a letter of a name
+    std::string changed = text;
+    changed[at] = changed[at] == '"' ? '[' : '"';
+    put(path, changed);
+    try {
+      const ResultsFile results(path);
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bdnn
