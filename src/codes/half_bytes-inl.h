@@ -74,7 +74,8 @@ HWY_INLINE Bytes differing_bits(const HalfBytes& a, const HalfBytes& b) {
 // So many counts of differing_bits(), of at most 8 each, can be added in bytes.
 inline constexpr std::size_t kMostCounts = 31;
 
-// Their sum. It saturates only so that compilers keep to the order of sums; in their own order, not all fit the registers.
+// Their sum. It saturates only so that compilers keep to this order; in one of their own, sums do not fit the
+// registers.
 HWY_INLINE Bytes with_more(Bytes counts, Bytes more) { return hn::SaturatedAdd(counts, more); }
 
 // Distances of codes from the counts of their bytes. The first 2 bytes of a lane hold its distance, the others zeros.

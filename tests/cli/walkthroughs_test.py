@@ -1,8 +1,8 @@
-"""The walk-throughs of docs/walkthroughs.md, command by command.
+"""The walk-throughs of docs/walkthroughs.md, command by command, and those of docs/walkthroughs/, block by block.
 
 A section of the page is one job, in a folder of its own. A block of Python whose first line is a comment with a file name is that
 file. Indented lines that begin with "$ " are commands; the lines below are what they print, where … stands for anything, and on a
-line of its own for any lines.
+line of its own for any lines. A page of docs/walkthroughs/ is one job: its blocks of shell commands are run in one go, and none may fail.
 """
 
 import os
@@ -63,6 +63,19 @@ class Walkthroughs(CommandLine):
 
     def test_an_npy_file_of_embeddings_with_names(self):
         self.walk_through(sections()["Search an .npy file of embeddings with names"])
+
+    def test_an_index_that_changes_every_day(self):
+        self.run_blocks("daily-index.md")
+
+    def run_blocks(self, page):
+        with open(os.path.join(os.path.dirname(PAGE), "walkthroughs", page), encoding="utf-8") as text:
+            blocks = re.findall(r"^```sh\n(.*?)^```$", text.read(), re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(blocks), 2)
+        # Debian's Python, for its NumPy.
+        script = f'bdnn() {{ "{BDNN}" "$@"; }}\npython3() {{ "{sys.executable}" "$@"; }}\n' + "\n".join(blocks)
+        result = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.folder.name, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, timeout=600)
+        self.assertEqual(result.returncode, 0, result.stdout)
 
     def test_a_page_that_rots_is_noticed(self):
         with self.assertRaises(AssertionError):
