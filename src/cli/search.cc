@@ -280,8 +280,9 @@ void search_verb(Arguments& arguments) {
       load_queries(arguments, model, !(scans_all && by_scores), by_scores || !arguments.rerank.empty());
   const Codes& queries = loaded.codes;
   if (!model && !is_codes_file(arguments.queries) && queries.bits() / 8 != bytes_for_bits(answer.bits)) {
-    misuse("{} holds vectors of {} bytes, the codes of the database have {}; give --model, the model that encodes them",
-           arguments.queries, queries.bytes_per_code(), bytes_for_bits(answer.bits));
+    misuse(
+        "the queries have {} bits, the database has {}; if {} holds vectors, give --model, the model that encodes them",
+        queries.bits(), answer.bits, arguments.queries);
   }
   answer.database_labels = labels_from(arguments.csv.labels(arguments.database_labels, arguments.database),
                                        database.size(), arguments.database, &answer.label_names);

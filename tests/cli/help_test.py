@@ -28,7 +28,7 @@ class Help(CommandLine):
         self.ok("index", "build", "--index", index, "--model", model, "--data", self.path("x.npy"))
         self.fails(2, "x.npy holds vectors, not codes; give --model", "search", "--index", index, "--queries", self.path("x.npy"))
         np.save(self.path("u8.npy"), np.zeros((3, 20), np.uint8))
-        self.fails(2, "u8.npy holds vectors of 20 bytes, the codes of the database have 1; give --model", "search",
+        self.fails(2, "u8.npy holds vectors, give --model", "search",
                    "--index", index, "--queries", self.path("u8.npy"))
         self.fails(2, "x.index is an index; give it as --index", "search", "--database", index, "--model", model,
                    "--queries", self.path("x.npy"))
