@@ -94,11 +94,12 @@ class Reconstruction(CommandLine):
         self.assertIn("refined, 3 rounds", self.ok("index", "info", *index))
         self.fails(2, "encode them alike", "index", "add", *index, *vectors)
         self.encode("x.codes")
-        self.fails(2, "holds codes already, which are not refined", "index", "build", *index, "--data", self.path("x.codes"), "--codes", "refined")
+        self.fails(2, "holds codes already, which are not refined", "index", "build", *index, "--data", self.path("x.codes"), "--codes", "refined",
+                   "--force")
         self.ok("index", "add", *index, *vectors, "--codes", "refined")
         self.ok("index", "compact", *index)
         self.assertEqual(kind(), "refined, 3 rounds of local search")
-        self.ok("index", "build", *index, *vectors)
+        self.ok("index", "build", *index, *vectors, "--force")
         self.assertEqual(kind(), "of the hash function")
 
     def test_codes_in_a_file_must_be_of_the_kind_asked_for(self):
@@ -108,7 +109,7 @@ class Reconstruction(CommandLine):
         verbs = lambda codes: (["search", *model, "--database", self.path(codes), "--queries", self.path("q.npy"), "-k", 1],
                                ["evaluate", *model, "--database", self.path(codes), "--queries", self.path("q.npy"),
                                 "--ground-truth", self.path("truth.npy")],
-                               ["index", "build", "--index", self.path("x.index"), "--data", self.path(codes)])
+                               ["index", "build", "--force", "--index", self.path("x.index"), "--data", self.path(codes)])
         np.save(self.path("truth.npy"), np.zeros((len(self.q), 1), np.int32))
         for verb in verbs("refined.codes"):
             self.fails(2, "refined.codes holds codes already, which are refined; give vectors to --codes hash", *verb, "--codes", "hash")
