@@ -104,13 +104,23 @@ void choose_methods(ExperimentPlan& plan, const std::vector<std::string>& names)
   plan.methods = std::move(chosen);
 }
 
+// Each value once, where it is first named.
+template <class Value>
+std::vector<Value> without_repeats(const std::vector<Value>& values) {
+  std::vector<Value> once;
+  for (const Value& value : values) {
+    if (std::find(once.begin(), once.end(), value) == once.end()) once.push_back(value);
+  }
+  return once;
+}
+
 std::vector<ExperimentPlan> load_plans(const Arguments& arguments) {
   std::vector<ExperimentPlan> plans;
   for (const auto& path : arguments.experiments) {
     ExperimentPlan plan = load_experiment(path);
     if (arguments.quick) plan = quick_version(plan);
-    if (!arguments.bits.empty()) plan.bits = arguments.bits;
-    if (!arguments.seeds.empty()) plan.seeds = arguments.seeds;
+    if (!arguments.bits.empty()) plan.bits = without_repeats(arguments.bits);
+    if (!arguments.seeds.empty()) plan.seeds = without_repeats(arguments.seeds);
     if (!arguments.methods.empty()) choose_methods(plan, arguments.methods);
     plans.push_back(std::move(plan));
   }

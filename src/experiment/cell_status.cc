@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -10,9 +12,11 @@ namespace bdnn {
 
 std::vector<PlannedCell> planned_cells(const ExperimentPlan& plan, const std::string& setting) {
   std::vector<PlannedCell> cells;
+  std::set<std::tuple<std::string, std::size_t, std::uint64_t>> seen;  // a length or seed may be named twice
   for (const std::uint64_t seed : plan.seeds) {
     for (const std::size_t bits : plan.bits) {
       for (const auto& method : plan.methods) {
+        if (!seen.insert({method.label, bits, seed}).second) continue;
         cells.push_back({{setting, method.method, method.profile, method.set, bits, seed},
                          method.label,
                          fmt::format("{}, {} bits, seed {}", method.label, bits, seed)});

@@ -148,7 +148,8 @@ TEST_F(Reproduction, ResultsDependNeitherOnThreadsNorOnCellsAtOnce) {
 
 TEST_F(Reproduction, OnlyTheLongestCodesOfTheFirstSeedGetImages) {
   run("r.json");
-  for (const Cell& cell : ResultsFile(directory_ / "r.json").cells()) {
+  const ResultsFile results(directory_ / "r.json");
+  for (const Cell& cell : results.cells()) {
     EXPECT_EQ(!cell.images.empty(), cell.key.bits == 5 && cell.key.seed == 1);
     EXPECT_EQ(cell.curve.size(), cell.key.bits + 1);
   }
