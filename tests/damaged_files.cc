@@ -57,8 +57,11 @@ class Damage {
  public:
   explicit Damage(std::uint64_t seed) : random_(seed) {}
 
-  Bytes of(Bytes bytes) {
-    for (std::size_t changes = 1 + below(below(2) == 0 ? 1 : 8); changes > 0; --changes) change(bytes);
+  Bytes of(const Bytes& sound) {
+    Bytes bytes = sound;
+    while (bytes == sound) {  // some changes change nothing
+      for (std::size_t changes = 1 + below(below(2) == 0 ? 1 : 8); changes > 0; --changes) change(bytes);
+    }
     return bytes;
   }
 
