@@ -120,7 +120,7 @@ class Attack(unittest.TestCase):
             "encode": (["encode", "--model", m, "--data", x, "--out", self.at("new.codes"), *one], self.at("new.codes")),
             "decode": (["decode", "--model", m, "--codes", self.at("x.codes"), "--out", self.at("new.fvecs"), *one], self.at("new.fvecs")),
             "convert": (["convert", x, self.at("new.fvecs")], self.at("new.fvecs")),
-            "train": (["train", "--method", "itq", "--bits", "8", "--data", x, "--model", m, *one], m),
+            "train": (["train", "--method", "itq", "--bits", "8", "--seed", "2", "--data", x, "--model", m, *one], m),
             "evaluate --curve": (["evaluate", "--model", m, "--database", x, "--queries", x, "--neighbours", "3", "--curve",
                                   self.at("curve.csv"), *one], self.at("curve.csv")),
         }
