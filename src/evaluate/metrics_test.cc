@@ -247,8 +247,9 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
   const auto lists = Relevance::neighbours(ids, 2);
   EXPECT_BDNN_ERROR(evaluate(three, bytes({}), lists), misuse, "there are no queries");
   EXPECT_BDNN_ERROR(evaluate(bytes({}), two, lists), misuse, "database of codes is empty");
-  EXPECT_BDNN_ERROR(evaluate(Codes(8, std::size_t{1} << 33, std::shared_ptr<const std::uint8_t>()), two, lists), misuse,
-                    "at most 4294967295");
+  // More than can be evaluated, and never read.
+  const std::shared_ptr<const std::uint8_t> somewhere = std::make_shared<std::uint8_t>();
+  EXPECT_BDNN_ERROR(evaluate(Codes(8, std::size_t{1} << 33, somewhere), two, lists), misuse, "at most 4294967295");
   EXPECT_BDNN_ERROR(evaluate(three, Codes(16, 1, std::vector<std::uint8_t>(2)), lists), misuse,
                     "the queries have 16 bits, the database has 8");
   EXPECT_BDNN_ERROR(evaluate(Codes(8, 1, {1}, {"aaaa", "itq"}), Codes(8, 1, {1}, {"bbbb", "itq"}), lists), misuse,

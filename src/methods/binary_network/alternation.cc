@@ -178,7 +178,7 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
   };
   if (kept) {
     state = std::move(*kept);
-    step.restore(state.step_state);
+    step.restore(state.step_state, state.iteration < 0 ? state.start_rounds : step.start_rounds());
     for (const auto& round : state.rounds) progress.round(round);
   } else {
     AlternationStart first = start();

@@ -29,9 +29,9 @@ class CodeStep : public Similarity {
   // does not change by it.
   virtual void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                        TargetCodes& codes) = 0;
-  // All that it has learned, as numbers.
+  // All that it has learned, as numbers; and back, after so many rounds of the start.
   virtual std::vector<float> state() const { return {}; }
-  virtual void restore(const std::vector<float>& state) { (void)state; }
+  virtual void restore(const std::vector<float>& state, int /*start_rounds*/) { (void)state; }
 };
 
 enum class Solver { adam, lbfgs };

@@ -210,12 +210,17 @@ TEST(UhBdnn, TheDecoderRebuildsBetterThanTheMean) {
 TEST(UhBdnn, ADecoderOfAnotherSizeIsNotRestored) {
   Threads threads(1);
   Reconstruction step(8, 12, {.decay = 0.1, .lambda2 = 0.1}, threads);
-  step.restore(std::vector<float>(12 * 9 + 1));
-  EXPECT_BDNN_ERROR(step.restore(std::vector<float>(12 * 9)), failure, "holds a decoder of 108 numbers, not 109");
-  EXPECT_BDNN_ERROR(step.restore({}), failure, "holds a decoder of 0 numbers");
-  Reconstruction groups(8, 12, {.decay = 0.1, .lambda2 = 0.1, .group = 4}, threads);
-  groups.restore(std::vector<float>(12 * 31 + 1));
-  EXPECT_BDNN_ERROR(groups.restore(std::vector<float>(12 * 9 + 1)), failure, "of 109 numbers, not 373");
+  const std::vector<float> linear(12 * 9 + 1);
+  const std::vector<float> by_groups(12 * 31 + 1);
+  step.restore(linear, 0);
+  EXPECT_BDNN_ERROR(step.restore(std::vector<float>(12 * 9), 0), failure, "holds a decoder of 108 numbers, not 109");
+  EXPECT_BDNN_ERROR(step.restore({}, 0), failure, "holds a decoder of 0 numbers");
+  Reconstruction groups(8, 12, {.decay = 0.1, .lambda2 = 0.1, .code_rounds = 8, .group = 4}, threads);
+  groups.restore(linear, 2);  // of the 9 rounds of the start, 2 have a linear decoder
+  EXPECT_BDNN_ERROR(groups.restore(by_groups, 2), failure, "of 373 numbers, not 109");
+  groups.restore(by_groups, 3);
+  groups.restore(by_groups, groups.start_rounds());
+  EXPECT_BDNN_ERROR(groups.restore(linear, groups.start_rounds()), failure, "of 109 numbers, not 373");
 }
 
 double error_of_refined(const Model& model, const Vectors& x) {

@@ -132,10 +132,10 @@ std::vector<float> Reconstruction::state() const {
   return values;
 }
 
-void Reconstruction::restore(const std::vector<float>& state) {
-  // During the start it may still be the linear one.
-  const bool linear = state.size() == dimension_ * (bits_ + 1) + 1;
-  const std::size_t features = linear ? bits_ : groups_.features();
+void Reconstruction::restore(const std::vector<float>& state, int start_rounds) {
+  // The first rounds have a linear decoder.
+  const std::size_t features =
+      start_rounds <= linear_rounds() && start_rounds < this->start_rounds() ? bits_ : groups_.features();
   if (state.size() != dimension_ * (features + 1) + 1) {
     failure("the checkpoint holds a decoder of {} numbers, not {}", state.size(), dimension_ * (features + 1) + 1);
   }

@@ -36,7 +36,7 @@ class Reconstruction final : public CodeStep {
   void improve(const LayerSizes& sizes, const TrainingSet& set, std::vector<float>& parameters,
                TargetCodes& codes) override;
   std::vector<float> state() const override;
-  void restore(const std::vector<float>& state) override;
+  void restore(const std::vector<float>& state, int start_rounds) override;
 
   const RidgeRegression& decoder() const { return decoder_; }
 

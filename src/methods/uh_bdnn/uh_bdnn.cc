@@ -129,7 +129,7 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   // Where the neighbours have their say, codes are the network's own, and the best decoder is the one for these.
   if (options.neighbours > 0) return {trained.network, {}, trained.outcome};
   const auto kept = new_step();
-  kept->restore(trained.state);
+  kept->restore(trained.state, kept->start_rounds());
   return {trained.network, decoder_layer(kept->decoder(), trained.scaling, group), trained.outcome};
 }
 
