@@ -20,6 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#undef BDNN_COUNTS_HALF_BYTES
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 #define BDNN_COUNTS_HALF_BYTES 1
 #else
