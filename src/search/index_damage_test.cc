@@ -145,7 +145,7 @@ TEST_P(IndexDamage, IsNotRewrittenUnderANewChecksum) {
 }
 
 TEST_P(IndexDamage, OfTablesIsHealedByCompacting) {
-  const TableRecord& table = state_of(path).catalog.segments[0].tables[0];
+  const TableRecord table = state_of(path).catalog.segments[0].tables[0];
   flip(table.rows.offset + 5);
   EXPECT_THROW(verify_index(path), DamagedIndex);
   compact_index(path);
@@ -154,7 +154,7 @@ TEST_P(IndexDamage, OfTablesIsHealedByCompacting) {
 }
 
 TEST_P(IndexDamage, OfRemovalsIsNotCopiedByTheNextRemoval) {
-  const SegmentRecord& segment = state_of(path).catalog.segments[0];
+  const SegmentRecord segment = state_of(path).catalog.segments[0];
   flip(segment.live->offset + 300);
   const std::string damaged = read_file(path);
   const IndexKeys keys = GetParam() ? IndexKeys{.names = {some_names(10)[9]}} : IndexKeys{.ids = {sparse_ids(10)[9]}};
