@@ -22,6 +22,15 @@ void count_distances(std::span<const std::uint16_t> distances, std::size_t strid
   for (; i < distances.size(); ++i) ++tables[distances[i]];
 }
 
+void count_distances(std::span<const std::uint16_t> distances, const std::uint32_t* repeats, std::size_t stride,
+                     std::uint32_t* tables) {
+  std::size_t i = 0;
+  for (; i + kTables <= distances.size(); i += kTables) {
+    for (std::size_t t = 0; t < kTables; ++t) tables[t * stride + distances[i + t]] += repeats[i + t];
+  }
+  for (; i < distances.size(); ++i) tables[distances[i]] += repeats[i];
+}
+
 std::size_t total(const std::uint32_t* tables, std::size_t stride, std::size_t distance) {
   std::size_t sum = 0;
   for (std::size_t t = 0; t < kTables; ++t) sum += tables[t * stride + distance];
@@ -36,7 +45,10 @@ Rankings::Rankings(const Codes& database, const Codes& queries, const Relevance&
       relevance_(relevance),
       labels_(std::get_if<Relevance::Labels>(&relevance.of)),
       ties_(ties) {
-  if (!labels_) return;
+  if (!labels_) {
+    if (ties != Ties::order) find_distinct_codes();
+    return;
+  }
   by_label_.resize(database.size());
   std::iota(by_label_.begin(), by_label_.end(), 0U);
   std::stable_sort(by_label_.begin(), by_label_.end(),
@@ -46,6 +58,26 @@ Rankings::Rankings(const Codes& database, const Codes& queries, const Relevance&
   codes_by_label_.reserve(database.size() * database.bytes_per_code());
   for (const std::uint32_t id : by_label_) {
     codes_by_label_.insert(codes_by_label_.end(), database[id].begin(), database[id].end());
+  }
+}
+
+void Rankings::find_distinct_codes() {
+  const std::size_t bytes = database_.bytes_per_code();
+  if (bytes > sizeof(std::uint64_t)) return;  // longer codes hardly repeat
+  std::vector<std::uint64_t> sorted(database_.size(), 0);
+  for (std::size_t i = 0; i < sorted.size(); ++i) std::memcpy(&sorted[i], database_.data() + i * bytes, bytes);
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) distinct += i == 0 || sorted[i] != sorted[i - 1];
+  if (distinct > database_.size() / 4 * 3) return;
+  repeats_.reserve(distinct);
+  distinct_codes_.resize(distinct * bytes);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || sorted[i] != sorted[i - 1]) {
+      std::memcpy(distinct_codes_.data() + repeats_.size() * bytes, &sorted[i], bytes);
+      repeats_.push_back(0);
+    }
+    ++repeats_.back();
   }
 }
 
@@ -76,7 +108,13 @@ std::size_t Rankings::relevant(std::size_t query) const {
 void Rankings::for_each(Range queries, Scratch& scratch,
                         const std::function<void(std::size_t, const TieRanking&)>& take) const {
   scratch.distances.resize(kCodesPerPiece);
-  ties_ == Ties::order ? count_in_order(queries, scratch) : count(queries, scratch);
+  if (ties_ == Ties::order) {
+    count_in_order(queries, scratch);
+  } else if (!repeats_.empty()) {
+    count_distinct(queries, scratch);
+  } else {
+    count(queries, scratch);
+  }
   for (std::size_t i = 0; i < queries.count; ++i) {
     const std::size_t query = queries.first + i;
     TieRanking& ranking = scratch.ranking;
@@ -109,6 +147,22 @@ void Rankings::count(Range queries, Scratch& scratch) const {
       count_distances(distances.first(first), stride, others);
       count_distances(distances.subspan(first, last - first), stride, others + kTables * stride);
       count_distances(distances.subspan(last), stride, others);
+    }
+  }
+}
+
+// Lists of neighbours only, so all counts go to the tables of what has another label or none.
+void Rankings::count_distinct(Range queries, Scratch& scratch) const {
+  const std::size_t stride = database_.bits() + 1;
+  const std::size_t bytes = database_.bytes_per_code();
+  scratch.counts.assign(queries.count * 2 * kTables * stride, 0);
+  for (std::size_t at = 0; at < repeats_.size(); at += kCodesPerPiece) {
+    const std::size_t n = std::min(kCodesPerPiece, repeats_.size() - at);
+    for (std::size_t i = 0; i < queries.count; ++i) {
+      hamming_distances(queries_[queries.first + i].data(), distinct_codes_.data() + at * bytes, bytes, n,
+                        scratch.distances.data());
+      count_distances({scratch.distances.data(), n}, repeats_.data() + at, stride,
+                      scratch.counts.data() + i * 2 * kTables * stride);
     }
   }
 }

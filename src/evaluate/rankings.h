@@ -54,7 +54,9 @@ class Rankings {
   bool leaves_out_relevant(std::size_t query) const;
   std::span<const std::int32_t> neighbours(std::size_t query) const;
 
+  void find_distinct_codes();
   void count(Range queries, Scratch& scratch) const;
+  void count_distinct(Range queries, Scratch& scratch) const;
   void rank(std::size_t query, std::size_t slot, Scratch& scratch) const;
   void count_in_order(Range queries, Scratch& scratch) const;
   void rank_in_order(std::size_t query, std::size_t slot, Scratch& scratch) const;
@@ -68,6 +70,8 @@ class Rankings {
   std::vector<std::uint32_t> by_label_;       // positions in the database, label after label, ascending in each
   std::vector<std::int64_t> sorted_labels_;   // of by_label_
   std::vector<std::uint8_t> codes_by_label_;  // so that relevant codes stand together
+  std::vector<std::uint8_t> distinct_codes_;  // short codes repeat: each is compared once and counts ...
+  std::vector<std::uint32_t> repeats_;        // ... so often; empty where comparing all is as quick
 };
 
 }  // namespace bdnn
