@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -33,6 +34,25 @@ std::uint64_t size_of(const std::string& path) {
 void remove(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
+}
+
+std::vector<std::string> curl_command(const std::string& url, const std::string& part, std::uint64_t offset) {
+  // Not to wait for ever, neither for an answer nor for the next byte; buffered bytes would be lost with the process.
+  std::vector<std::string> command = {"curl",      "--fail",        "--silent",   "--show-error",
+                                      "--globoff", "--no-buffer",   "--location", "--connect-timeout",
+                                      "30",        "--speed-limit", "1",          "--speed-time",
+                                      "60",        "--max-redirs",  "10"};
+  const std::string protocols = "=http,https,ftp";
+  const std::string from = std::to_string(offset);
+  for (const auto& [option, value] : {std::pair<const char*, std::string>{"--proto", protocols},
+                                      {"--proto-redir", protocols},
+                                      {"--write-out", "%{http_code}"},
+                                      {"--continue-at", from},
+                                      {"--output", part},
+                                      {"--url", url}}) {
+    command.insert(command.end(), {option, value});
+  }
+  return command;
 }
 
 // Whether the same request may succeed in a moment: the connection broke, or the server is busy.
@@ -67,42 +87,16 @@ bool download(const std::string& url, const std::string& part, std::uint64_t byt
       before = 0;
       earlier = false;
     }
-    const ProcessResult curl = run_process({"curl",
-                                            "--fail",
-                                            "--location",
-                                            "--globoff",
-                                            "--silent",
-                                            "--show-error",
-                                            "--max-redirs",
-                                            "10",
-                                            "--proto",
-                                            "=http,https,ftp",
-                                            "--proto-redir",
-                                            "=http,https,ftp",
-                                            "--connect-timeout",
-                                            "30",
-                                            "--speed-limit",
-                                            "1",
-                                            "--speed-time",
-                                            "60",
-                                            "--continue-at",
-                                            std::to_string(before),
-                                            "--write-out",
-                                            "%{http_code}",
-                                            "--output",
-                                            part,
-                                            "--url",
-                                            url},
-                                           [&] {
-                                             const std::uint64_t now = size_of(part);
-                                             progress.update(name, std::min(now, bytes), bytes);
-                                             return now <= bytes;
-                                           });
+    const ProcessResult curl = run_process(curl_command(url, part, before), [&] {
+      const std::uint64_t now = size_of(part);
+      progress.update(name, std::min(now, bytes), bytes);
+      return now <= bytes;
+    });
     if (!curl.found) failure("the program curl, which downloads files, is not installed");
     const std::uint64_t after = size_of(part);
     if (after > bytes || (curl.status == 0 && after < bytes)) {
       remove(part);
-      failure("the file there has {} bytes, {} are expected",
+      failure("{} there has {} bytes, {} are expected", file_name(url),
               after > bytes ? "more than " + with_commas(bytes) : with_commas(after), with_commas(bytes));
     }
     if (curl.status == 0 || after == bytes) return earlier;

@@ -222,7 +222,14 @@ class Getter {
       note_(fmt::format("{}: {}; starting again", source.place, why));
       again = true;
     }
-    unpack_members(part, source);
+    try {
+      unpack_members(part, source);
+    } catch (const CannotWrite&) {
+      throw;  // the download is kept, for when there is room
+    } catch (const Error&) {
+      remove(part);
+      throw;
+    }
     remove(part);
   }
 
@@ -236,7 +243,7 @@ class Getter {
         if (entry_.files[i].name == file.name) bytes = source.bytes[i];
       }
       for (;;) {
-        const bool earlier = with_name(file.name, [&] { return download(url, part, bytes, progress_, note_); });
+        const bool earlier = download(url, part, bytes, progress_, note_);
         const FileCheck check = check_content(part, file.name, file, progress_);
         if (check.state == FileState::good) break;
         remove(part);
