@@ -533,6 +533,13 @@ class Datasets(CommandLine):
                     self.assertEqual(f"{file['content_bytes'] // record:,}", info["vectors"].split(" ")[0])
                     self.assertEqual(file["content_bytes"] % record, 0)
 
+    def test_an_experiment_says_how_to_get_its_data(self):
+        for experiment, text in (("mnist-unsupervised", f"mnist/train-images-idx3-ubyte.gz: no such file; get it by 'bdnn dataset get mnist"),
+                                 ("sift1m-unsupervised", "learn.bvecs: no such file; get it by 'bdnn dataset get sift "),
+                                 ("cifar10-supervised", "it holds features of images, which you get by 'bdnn dataset get cifar10 ")):
+            path = os.path.join(os.path.dirname(__file__), f"../../experiments/{experiment}.toml")
+            self.fails(1, text, "reproduce", path, "--data", self.path("data"), "--out", self.path("out"))
+
     def test_what_debian_packages_is_recognised(self):
         if not os.path.exists("/usr/share/datasets/fashion-mnist/t10k-labels-idx1-ubyte.gz"):
             self.skipTest("Debian's package dataset-fashion-mnist is not installed")
