@@ -89,8 +89,10 @@ void get_verb(const Arguments& arguments) {
   if (arguments.json) print_json({{"data", arguments.get.data}, {"datasets", list}});
 }
 
-const char* name_of(const FileState state) {
-  return state == FileState::good ? "verified" : state == FileState::absent ? "not on disk" : "different";
+const char* state_of(const FileCheck& check, const DatasetFile& file) {
+  if (check.state == FileState::absent) return "not on disk";
+  if (check.state == FileState::different) return "different";
+  return file.sha256.empty() ? "of the right size" : "verified";
 }
 
 Json source_as_json(const DatasetSource& source) {
@@ -115,13 +117,11 @@ void info_verb(const Arguments& arguments) {
     files.push_back({{"name", file.name},
                      {"content_bytes", file.bytes},
                      {"content_sha256", file.sha256.empty() ? Json() : Json(file.sha256)},
-                     {"state", name_of(check.state)},
+                     {"state", state_of(check, file)},
                      {"why", check.why.empty() ? Json() : Json(check.why)}});
-    lines +=
-        fmt::format("  {}: {}{}\n    content of {} bytes, {}\n", file.name,
-                    check.state == FileState::good && file.sha256.empty() ? "of the right size" : name_of(check.state),
-                    check.why.empty() ? "" : ": " + check.why, with_commas(file.bytes),
-                    file.sha256.empty() ? "no checksum published" : "sha256 " + file.sha256);
+    lines += fmt::format("  {}: {}{}\n    content of {} bytes, {}\n", file.name, state_of(check, file),
+                         check.why.empty() ? "" : ": " + check.why, with_commas(file.bytes),
+                         file.sha256.empty() ? "no checksum published" : "sha256 " + file.sha256);
   }
   if (arguments.json) {
     Json sources = Json::array();
