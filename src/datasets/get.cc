@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -129,13 +129,6 @@ class Getter {
       }
       missing_.push_back(*file);
     }
-  }
-
-  bool is_missing(const std::string& name) const {
-    for (const auto& file : missing_) {
-      if (file.name == name) return true;
-    }
-    return false;
   }
 
   void get_from(const DatasetSource& source) {
