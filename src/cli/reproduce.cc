@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "cli/command.h"
+#include "datasets/get.h"
+#include "experiment/experiment_data.h"
 #include "experiment/reproduction.h"
 #include "report/write_report.h"
 
@@ -127,8 +129,26 @@ std::vector<ExperimentPlan> load_plans(const Arguments& arguments) {
   return plans;
 }
 
+// Where data is missing that the program can get, says how.
+void check_data(const std::vector<ExperimentPlan>& plans, const std::string& data) {
+  const DatasetCatalog catalog = builtin_datasets();
+  for (const auto& plan : plans) {
+    const DatasetEntry* entry = find_entry(catalog, plan.dataset);
+    if (entry == nullptr) continue;
+    const std::string folder = folder_of(*entry, data);
+    const std::string missing = missing_file(load_protocol(plan.protocol), folder);
+    if (missing.empty()) continue;
+    const bool has_it = std::any_of(entry->files.begin(), entry->files.end(),
+                                    [&](const DatasetFile& file) { return file.name == missing; });
+    failure("{}/{}: no such file; {} 'bdnn dataset get {} --data {}'{}", folder, missing,
+            has_it ? "get it by" : "it holds features of images, which you get by", entry->name, data,
+            has_it ? "" : " (docs/reproduction.md)");
+  }
+}
+
 void reproduce_verb(const Arguments& arguments) {
   const std::vector<ExperimentPlan> plans = load_plans(arguments);
+  if (!arguments.report) check_data(plans, arguments.data);
   const std::string path = arguments.out + "/results.json";
   if (arguments.report && !std::filesystem::exists(path)) failure("{}: no such file; run an experiment first", path);
   const FolderLock lock(arguments.out);

@@ -72,17 +72,15 @@ std::string part_in_words(const char* use, const Vectors& x, const std::string& 
 
 }  // namespace
 
-void check_files(const Protocol& protocol, const std::string& folder) {
+std::string missing_file(const Protocol& protocol, const std::string& folder) {
   for (const auto* part : {&protocol.train, &protocol.database, &protocol.queries, &protocol.collection}) {
     for (const auto* files : {&part->vectors, &part->labels}) {
       for (const auto& file : *files) {
-        const std::string path = folder + "/" + file;
-        if (!std::filesystem::exists(split_source_name(path).file)) {
-          failure("{}: no such file; {} needs it", path, protocol.name);
-        }
+        if (!std::filesystem::exists(split_source_name(folder + "/" + file).file)) return file;
       }
     }
   }
+  return "";
 }
 
 ExperimentData load_experiment_data(const ExperimentPlan& plan, Protocol protocol, const std::string& folder,

@@ -16,8 +16,8 @@ struct ExperimentData {
   std::vector<std::string> facts;  // the same in words
 };
 
-// Raises Error if a file of the protocol is missing in `folder`.
-void check_files(const Protocol& protocol, const std::string& folder);
+// The first file of the protocol that is missing in `folder`, by its name there; "" if all are there.
+std::string missing_file(const Protocol& protocol, const std::string& folder);
 
 // Reads the protocol's data from `folder`. A quick experiment gets 5,000 vectors to train on, 20,000 to search and 500
 // queries, evenly spaced, and a number of true neighbours in proportion.

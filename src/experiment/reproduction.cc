@@ -121,7 +121,9 @@ std::vector<Protocol> check(const std::vector<ExperimentPlan>& plans, const Repr
         misuse("{}: {} has no profile '{}'", plan.name, method.method, method.profile);
       }
     }
-    check_files(protocols.back(), options.data + "/" + plan.dataset);
+    const std::string folder = options.data + "/" + plan.dataset;
+    const std::string missing = missing_file(protocols.back(), folder);
+    if (!missing.empty()) failure("{}/{}: no such file; {} needs it", folder, missing, protocols.back().name);
   }
   return protocols;
 }

@@ -105,7 +105,7 @@ class Evaluation(CommandLine):
         recall = ["--method", "uh-bdnn,uh-bdnn:recall", "--bits", 4, "--seeds", 1, "--set", "first_steps=60", "--set", "steps=60"]
         self.assertIn("uh-bdnn:recall", self.ok("evaluate", *common[:4], *recall))
         self.fails(2, "itq has no profile 'paper'", "evaluate", *common, "--method", "itq:paper")
-        self.ok("dataset", self.path("p.toml"), "--folder", self.folder.name, "--out", self.path("split"))
+        self.ok("dataset", "split", self.path("p.toml"), "--folder", self.folder.name, "--out", self.path("split"))
         split = json.loads(read(self.path("split/split.json")))
         self.assertEqual(split["queries"], {"count": 30, "xxh3": out["queries"]})
         self.assertEqual(split["queries_also_in_training"], 0)
@@ -161,13 +161,13 @@ class Evaluation(CommandLine):
         self.fails(2, "--curve does not apply to several runs", *protocol, self.path("p.toml"), "--seeds", "1,2", "--curve", self.path("c.csv"))
         self.fails(2, "--split-seed does not apply", *protocol, self.path("whole.toml"), "--split-seed", 2)
         self.fails(2, "--cache does not apply to a protocol with relevance by labels", *protocol, self.path("p.toml"), "--cache", self.path("c"))
-        self.fails(2, "--seed does not apply", "dataset", self.path("whole.toml"), "--folder", self.folder.name, "--seed", 2)
+        self.fails(2, "--seed does not apply", "dataset", "split", self.path("whole.toml"), "--folder", self.folder.name, "--seed", 2)
         self.fails(2, "--local-search does not apply without --codes refined", *files, "--local-search", 2)
 
     def test_dataset_takes_threads(self):
         write(self.path("p.toml"), b'name = "p"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n[features]\npca = 4\n'
               b'[relevance]\nkind = "neighbours"\n')
-        dataset = ["dataset", self.path("p.toml"), "--folder", self.folder.name, "--json", "--threads"]
+        dataset = ["dataset", "split", self.path("p.toml"), "--folder", self.folder.name, "--json", "--threads"]
         self.assertEqual(self.ok(*dataset, 1), self.ok(*dataset, 3))
         self.fails(2, "--threads", *dataset, 0)
 
