@@ -40,13 +40,26 @@ HWY_INLINE void distances_by_lane(const std::uint8_t* query, const std::uint8_t*
   }
 }
 
-HWY_INLINE std::uint64_t word_at(const std::uint8_t* bytes, std::size_t n) {
+// The number of bytes is a constant, because a copy of any number of them is a call.
+template <std::size_t kBytes = 8>
+HWY_INLINE std::uint64_t word_at(const std::uint8_t* bytes) {
   std::uint64_t word = 0;
-  std::memcpy(&word, bytes, n);
+  std::memcpy(&word, bytes, kBytes);
   return word;
 }
 
-// Codes of any length: vectors over the length of one code, then words, then the last bytes.
+// Codes of less than a word that fill no lane.
+template <std::size_t kBytes>
+HWY_INLINE void distances_by_word(const std::uint8_t* query, const std::uint8_t* codes, std::size_t count,
+                                  std::uint16_t* distances) {
+  const std::uint64_t q = word_at<kBytes>(query);
+  for (std::size_t i = 0; i < count; ++i) {
+    distances[i] = static_cast<std::uint16_t>(std::popcount(word_at<kBytes>(codes + i * kBytes) ^ q));
+  }
+}
+
+// Codes of 8 bytes or more: vectors over the length of one code, then words, then the last bytes: the upper ones of the
+// word in which the code ends.
 HWY_INLINE void distances_one_by_one(const std::uint8_t* query, const std::uint8_t* codes, std::size_t bytes,
                                      std::size_t count, std::uint16_t* distances) {
   const hn::ScalableTag<std::uint64_t> d;
@@ -63,8 +76,11 @@ HWY_INLINE void distances_one_by_one(const std::uint8_t* query, const std::uint8
       }
       sum = hn::GetLane(hn::SumOfLanes(d, sums));
     }
-    for (; at + 8 <= bytes; at += 8) sum += std::popcount(word_at(codes + at, 8) ^ word_at(query + at, 8));
-    if (at < bytes) sum += std::popcount(word_at(codes + at, bytes - at) ^ word_at(query + at, bytes - at));
+    for (; at + 8 <= bytes; at += 8) sum += std::popcount(word_at(codes + at) ^ word_at(query + at));
+    if (at < bytes) {
+      const std::uint64_t last = word_at(codes + bytes - 8) ^ word_at(query + bytes - 8);
+      sum += std::popcount(last >> 8 * (8 - (bytes - at)));
+    }
     distances[i] = static_cast<std::uint16_t>(sum);
   }
 }
@@ -74,7 +90,11 @@ void distances(const std::uint8_t* query, const std::uint8_t* codes, std::size_t
   switch (bytes) {
     case 1: return distances_by_lane<std::uint8_t>(query, codes, count, out);
     case 2: return distances_by_lane<std::uint16_t>(query, codes, count, out);
+    case 3: return distances_by_word<3>(query, codes, count, out);
     case 4: return distances_by_lane<std::uint32_t>(query, codes, count, out);
+    case 5: return distances_by_word<5>(query, codes, count, out);
+    case 6: return distances_by_word<6>(query, codes, count, out);
+    case 7: return distances_by_word<7>(query, codes, count, out);
     case 8: return distances_by_lane<std::uint64_t>(query, codes, count, out);
     default: return distances_one_by_one(query, codes, bytes, count, out);
   }
