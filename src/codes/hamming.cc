@@ -40,21 +40,24 @@ HWY_INLINE void distances_by_lane(const std::uint8_t* query, const std::uint8_t*
   }
 }
 
-// The number of bytes is a constant, because a copy of any number of them is a call.
-template <std::size_t kBytes = 8>
+template <class Word = std::uint64_t>
 HWY_INLINE std::uint64_t word_at(const std::uint8_t* bytes) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, kBytes);
+  Word word;
+  std::memcpy(&word, bytes, sizeof(Word));
   return word;
 }
 
-// Codes of less than a word that fill no lane.
-template <std::size_t kBytes>
-HWY_INLINE void distances_by_word(const std::uint8_t* query, const std::uint8_t* codes, std::size_t count,
-                                  std::uint16_t* distances) {
-  const std::uint64_t q = word_at<kBytes>(query);
+// Codes that fill no lane, as two halves that overlap: an odd number of bytes would go through memory.
+template <class Half, std::size_t kBytes>
+HWY_INLINE void distances_by_halves(const std::uint8_t* query, const std::uint8_t* codes, std::size_t count,
+                                    std::uint16_t* distances) {
+  constexpr std::size_t kUpper = kBytes - sizeof(Half);  // where the upper half begins
+  const auto whole = [](const std::uint8_t* code) {
+    return word_at<Half>(code) | word_at<Half>(code + kUpper) << 8 * kUpper;
+  };
+  const std::uint64_t q = whole(query);
   for (std::size_t i = 0; i < count; ++i) {
-    distances[i] = static_cast<std::uint16_t>(std::popcount(word_at<kBytes>(codes + i * kBytes) ^ q));
+    distances[i] = static_cast<std::uint16_t>(std::popcount(whole(codes + i * kBytes) ^ q));
   }
 }
 
@@ -90,11 +93,11 @@ void distances(const std::uint8_t* query, const std::uint8_t* codes, std::size_t
   switch (bytes) {
     case 1: return distances_by_lane<std::uint8_t>(query, codes, count, out);
     case 2: return distances_by_lane<std::uint16_t>(query, codes, count, out);
-    case 3: return distances_by_word<3>(query, codes, count, out);
+    case 3: return distances_by_halves<std::uint16_t, 3>(query, codes, count, out);
     case 4: return distances_by_lane<std::uint32_t>(query, codes, count, out);
-    case 5: return distances_by_word<5>(query, codes, count, out);
-    case 6: return distances_by_word<6>(query, codes, count, out);
-    case 7: return distances_by_word<7>(query, codes, count, out);
+    case 5: return distances_by_halves<std::uint32_t, 5>(query, codes, count, out);
+    case 6: return distances_by_halves<std::uint32_t, 6>(query, codes, count, out);
+    case 7: return distances_by_halves<std::uint32_t, 7>(query, codes, count, out);
     case 8: return distances_by_lane<std::uint64_t>(query, codes, count, out);
     default: return distances_one_by_one(query, codes, bytes, count, out);
   }
