@@ -24,6 +24,7 @@ void add_inspect(Verb program);
 void add_convert(Verb program);
 void add_methods(Verb program);
 void add_reproduce(Verb program);
+void add_features(Verb program);
 
 // A verb with an example at the end of its help.
 Verb add_verb(Verb program, const std::string& name, const std::string& summary, const std::string& examples);
