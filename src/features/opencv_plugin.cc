@@ -60,6 +60,23 @@ Image decode(std::span<const std::byte> file, const std::string& name) {
   });
 }
 
+// OpenCV puts this before the names of ONNX nodes.
+const std::string kPrefix = "onnx_node!";
+
+// The layer's name in OpenCV, given as there or as in the ONNX file; "" is the last.
+std::string layer_named(const std::string& wanted, const std::vector<std::string>& names, const std::string& network) {
+  if (wanted.empty()) return wanted;
+  for (const std::string& name : {wanted, kPrefix + wanted}) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  }
+  std::string last;
+  for (std::size_t i = names.size() - std::min<std::size_t>(names.size(), 8); i < names.size(); ++i) {
+    const std::string& name = names[i];
+    last += (last.empty() ? "" : ", ") + (name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
+  }
+  misuse("{}: has no layer '{}'; its last layers are {}", network, wanted, last);
+}
+
 class OpenCvNetwork final : public NetworkRunner {
  public:
   explicit OpenCvNetwork(const CnnOptions& options);
@@ -85,13 +102,7 @@ OpenCvNetwork::OpenCvNetwork(const CnnOptions& options) : options_(options) {
     network_.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
     const auto names = network_.getLayerNames();
     if (names.empty()) failure("{}: holds no network", options.network);
-    if (!options.layer.empty() && std::find(names.begin(), names.end(), options.layer) == names.end()) {
-      std::string last;
-      for (std::size_t i = names.size() - std::min<std::size_t>(names.size(), 8); i < names.size(); ++i) {
-        last += (last.empty() ? "" : ", ") + names[i];
-      }
-      misuse("{}: has no layer '{}'; its last layers are {}", options.network, options.layer, last);
-    }
+    options_.layer = layer_named(options.layer, names, options.network);
     const int side = static_cast<int>(options.size);
     const int sizes[] = {1, 3, side, side};
     const cv::Mat output = run(cv::Mat(4, sizes, CV_32F, cv::Scalar(0)));
