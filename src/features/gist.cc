@@ -104,8 +104,11 @@ double gabor(double fx, double fy, std::size_t scale, std::size_t orientation, s
 }
 
 Gist::Gist(const GistOptions& options, std::size_t side)
-    : side_(side), border_(options.border), blocks_(options.blocks), padded_(side + 2 * options.border) {
-  check(options, side);
+    : side_(side),
+      border_(options.border),
+      blocks_(options.blocks),
+      padded_(side + 2 * options.border),
+      backward_((check(options, side), padded_), options.border, side) {
   // As long as the image with its border, but even.
   blurred_ = side + 2 * kContrastBorder;
   blurred_ += blurred_ % 2;
@@ -125,15 +128,12 @@ Gist::Gist(const GistOptions& options, std::size_t side)
 
   const std::size_t n = padded_;
   ComplexRows forward(n, n);
-  ComplexRows backward(side, n);
   for (std::size_t k = 0; k < n; ++k) {
     const double f = frequency(k, n);
     for (std::size_t p = 0; p < n; ++p) forward.set(k, p, -angle_of(f, p, n), 1);
-    for (std::size_t p = 0; p < side; ++p) backward.set(p, k, angle_of(f, p + border_, n), 1 / static_cast<double>(n));
   }
   forward_ = PackedMatrix<float>::from_rows(forward.values.data(), 2 * n, n, 2 * n);  // real parts only
   forward2_ = forward.packed();
-  backward_ = backward.packed();
 
   for (std::size_t scale = 0; scale < options.orientations.size(); ++scale) {
     for (std::size_t orientation = 0; orientation < options.orientations[scale]; ++orientation) {
@@ -201,25 +201,33 @@ void Gist::add_energies(const Filter& filter, Scratch& scratch, float* features)
   const std::size_t n = padded_;
   const std::size_t m = side_;
   const std::size_t kept = filter.columns.size();
+  const std::size_t radix = backward_.radix();
   scratch.padded.resize(2 * n * n);
   for (std::size_t c = 0; c < kept; ++c) {
     const float* spectrum = scratch.spectrum.data() + filter.columns[c] * 2 * n;
     const float* gains = filter.gains.data() + c * n;
     float* filtered = scratch.padded.data() + c * 2 * n;
-    for (std::size_t k = 0; k < n; ++k) filtered[k] = spectrum[k] * gains[k];
-    for (std::size_t k = 0; k < n; ++k) filtered[n + k] = spectrum[n + k] * gains[k];
+    for (std::size_t t = 0; t < radix; ++t) {
+      float* real = filtered + backward_.position(t);
+      float* imaginary = real + backward_.imaginary();
+      for (std::size_t j = 0; j < n / radix; ++j) {
+        real[j] = spectrum[t + j * radix] * gains[t + j * radix];
+        imaginary[j] = spectrum[n + t + j * radix] * gains[t + j * radix];
+      }
+    }
   }
   scratch.columns.resize(2 * m * std::max(n, m));
-  multiply(backward_, scratch.padded.data(), kept, 2 * n, scratch.columns.data(), 2 * m);
-  scratch.turned.assign(2 * n * m, 0.0F);  // for each y: real parts over fx, then imaginary parts
+  backward_.run(scratch.padded.data(), kept, scratch.parts, scratch.columns.data());
+  scratch.turned.assign(2 * n * m, 0.0F);  // for each y: a column over fx
   for (std::size_t y = 0; y < m; ++y) {
     float* row = scratch.turned.data() + y * 2 * n;
     for (std::size_t c = 0; c < kept; ++c) {
-      row[filter.columns[c]] = scratch.columns[c * 2 * m + y];
-      row[n + filter.columns[c]] = scratch.columns[c * 2 * m + m + y];
+      const std::size_t at = backward_.position(filter.columns[c]);
+      row[at] = scratch.columns[c * 2 * m + y];
+      row[at + backward_.imaginary()] = scratch.columns[c * 2 * m + m + y];
     }
   }
-  multiply(backward_, scratch.turned.data(), m, 2 * n, scratch.columns.data(), 2 * m);
+  backward_.run(scratch.turned.data(), m, scratch.parts, scratch.columns.data());
   for (std::size_t bx = 0; bx < blocks_; ++bx) {
     const std::size_t left = bx * m / blocks_;
     const std::size_t right = (bx + 1) * m / blocks_;

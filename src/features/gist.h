@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bdnn/features.h"
+#include "features/cropped_inverse.h"
 #include "linalg/product.h"
 
 namespace bdnn {
@@ -16,8 +17,9 @@ double gabor(double fx, double fy, std::size_t scale, std::size_t orientation, s
 // Ready to run on images of side x side pixels; shared by all threads.
 //
 // Fourier transforms are matrix products here. The filtered image is needed without its border, a third of each
-// dimension if 32 pixels get a border of 32, and a product computes just that part: about as much work as a fast
-// transform of the whole. The products are those of linalg, so results depend on nothing but the SIMD target.
+// dimension if 32 pixels get a border of 32, and a product computes just that part (features/cropped_inverse.h). For
+// small images this is faster than FFTW, for large ones slower (bench/gist_bench.cc); FFTW's licence, the GPL, would
+// bind whoever links bdnn.
 class Gist {
  public:
   Gist(const GistOptions& options, std::size_t side);
@@ -32,6 +34,7 @@ class Gist {
     std::vector<float> low;
     std::vector<float> spectrum;
     std::vector<float> padded;
+    std::vector<float> parts;
   };
 
   // `grey` has side x side pixels of any range. Features are ordered by scale, then orientation, then column of the
@@ -58,7 +61,7 @@ class Gist {
   PackedMatrix<float> blur_;      // a Gaussian, as a circulant matrix
   PackedMatrix<float> forward_;   // Fourier transform of a real row
   PackedMatrix<float> forward2_;  // of a complex column: real parts, then imaginary parts
-  PackedMatrix<float> backward_;  // inverse, without the border
+  CroppedInverse backward_;       // without the border
   std::vector<Filter> filters_;
 };
 
