@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS bdnn EXPORT bdnn-targets)
 install(TARGETS bdnn_program)
+if(BDNN_HAS_OPENCV)
+  install(TARGETS bdnn_opencv LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bdnn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT bdnn-targets NAMESPACE bdnn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/bdnn)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/bdnn-config.cmake.in bdnn-config.cmake

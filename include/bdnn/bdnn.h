@@ -12,6 +12,7 @@
 #include "bdnn/encode.h"
 #include "bdnn/error.h"
 #include "bdnn/experiment.h"
+#include "bdnn/features.h"
 #include "bdnn/ground_truth.h"
 #include "bdnn/index.h"
 #include "bdnn/methods.h"

@@ -19,7 +19,7 @@ struct TrainOptions {
   int threads = 0;                              // 0: one per core. The model does not depend on it
   std::string profile = "default";              // the settings to start from: a name of the method's profiles
   std::map<std::string, std::string> set = {};  // the method's options, by name; they override the profile
-                                                // (normalise=unit, of any method: see below)
+                                                // (pca=800 and normalise=unit, of any method: see below)
   std::vector<std::int64_t> labels = {};        // one per vector, for supervised methods; -1: unlabelled
   std::string data_name = {};                   // name of the data, for the model's record
   bool decoder = true;                          // give the model a decoder, which rebuilds vectors from codes
@@ -29,12 +29,19 @@ struct TrainOptions {
   bool resume = false;  // resume from `checkpoint` if it exists; the model is that of an uninterrupted training
 };
 
-// Every method takes the option normalise: none, or unit to scale vectors to unit length, in training and then by the
-// model itself. Training then holds a scaled copy of the vectors, as floats.
+// Every method takes two options on what is done to vectors first, in training and then by the model itself:
+//   pca        800 reduces vectors to so many principal components of the training vectors; 0 does not. The model takes
+//              vectors as they were before. Codes are those of a model trained on reduced vectors, bit for bit; refined
+//              ones up to rounding. The decoder rebuilds vectors of the original dimension, from their components.
+//   normalise  none, or unit to scale vectors to unit length, after any reduction.
+// Training then holds such a copy of the vectors, as floats.
 //
 // Learns a hash function from the vectors. An unknown method, option or value raises Error and lists the valid ones.
 Model train(const Vectors& vectors, const TrainOptions& options = {});
 Model train(const Vectors& vectors, const TrainOptions& options, Progress& progress);
+
+// Whether the model will reduce vectors itself (pca).
+bool reduces_vectors(const TrainOptions& options);
 
 struct OptionInfo {
   std::string name;
@@ -58,5 +65,6 @@ struct MethodInfo {
 };
 std::vector<MethodInfo> methods();
 MethodInfo method_info(const std::string& name);  // an unknown name raises Error and lists the valid ones
+std::vector<OptionInfo> preparation_infos();      // the options that every method takes
 
 }  // namespace bdnn

@@ -112,14 +112,17 @@ struct Model {
   HashFunction function;
   std::optional<Decoder> decoder = {};
   TrainingRecord record = {};
+  // Applied to vectors before the hash function: their principal components (identity activation). The decoder rebuilds
+  // vectors as they were before.
+  std::optional<Layer> reduction = {};
 
-  std::size_t dimension() const;  // of its input vectors
+  std::size_t dimension() const;  // of its input vectors, before any reduction
   std::size_t bits() const;       // per code
 
   // Whether the hash function has outputs before the sign, which asymmetric distance and outputs() need.
   bool has_outputs() const;
 
-  // The hash function in words, one line per part: "784 -> 32 identity".
+  // The reduction and the hash function in words, one line per part: "784 -> 32 identity".
   std::vector<std::string> describe() const;
 };
 

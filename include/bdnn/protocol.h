@@ -56,6 +56,16 @@ struct Dataset {
   std::vector<std::int64_t> query_labels;
   std::vector<std::int64_t> self;  // position of each query in the database; empty unless leave-one-out
 
+  // The vectors before the protocol's reduction, for models that reduce vectors themselves; empty without a reduction.
+  struct Parts {
+    Vectors train;
+    Vectors database;
+    Vectors queries;
+  };
+  Parts unreduced;
+  // The parts for a model that does or does not reduce vectors itself.
+  Parts parts(bool reduces_itself) const;
+
   // Rows of the collection; empty without a split.
   std::vector<std::int32_t> train_rows;
   std::vector<std::int32_t> query_rows;

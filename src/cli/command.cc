@@ -72,7 +72,7 @@ void refuse(const std::vector<Option>& options, const std::string& why) {
   }
 }
 
-std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments) {
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments, std::size_t pca) {
   std::map<std::string, std::string> values;
   for (const auto& assignment : assignments) {
     const auto equals = assignment.find('=');
@@ -81,7 +81,19 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
     }
     values[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
+  if (pca > 0 && !values.emplace("pca", std::to_string(pca)).second) {
+    misuse("give --pca or --set pca=..., not both");
+  }
   return values;
+}
+
+Option add_pca_option(Verb verb, std::size_t& pca, const std::string& condition) {
+  return verb
+      .number("--pca", pca,
+              condition +
+                  "Reduce vectors to this many principal components first; the model does so too and takes "
+                  "vectors as they are")
+      .at_least_1();
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", json.text()); }

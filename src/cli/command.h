@@ -24,6 +24,7 @@ void add_inspect(Verb program);
 void add_convert(Verb program);
 void add_methods(Verb program);
 void add_reproduce(Verb program);
+void add_features(Verb program);
 
 // A verb with an example at the end of its help.
 Verb add_verb(Verb program, const std::string& name, const std::string& summary, const std::string& examples);
@@ -42,8 +43,9 @@ std::vector<std::string> names_of(const Value (&values)[count]) {
   return names;
 }
 
-// --set name=value, as often as given.
-std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments);
+// --set name=value, as often as given, and --pca, which is short for --set pca=N.
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments, std::size_t pca);
+Option add_pca_option(Verb verb, std::size_t& pca, const std::string& condition = "");
 
 // One line on standard output.
 void print_json(const Json& json);

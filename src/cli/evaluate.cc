@@ -31,6 +31,7 @@ struct Arguments {
   std::vector<std::uint64_t> seeds = {1};
   std::string profile = "default";
   std::vector<std::string> set;
+  std::size_t pca = 0;
   std::uint64_t split_seed = 0;
 
   EncodeOptions encoding;  // of the database
@@ -231,7 +232,7 @@ TrainOptions training_of(const std::string& method, const Arguments& arguments) 
   TrainOptions training;
   training.method = method.substr(0, colon);
   training.profile = colon == std::string::npos ? arguments.profile : method.substr(colon + 1);
-  training.set = parse_assignments(arguments.set);
+  training.set = parse_assignments(arguments.set, arguments.pca);
   return training;
 }
 
@@ -319,6 +320,7 @@ void add_evaluate(Verb program) {
   const Option set =
       verb.texts("--set", arguments->set, "With --protocol: an option of the method, as name=value; may be repeated")
           .one_at_a_time();
+  const Option pca = add_pca_option(verb, arguments->pca, "With --protocol: ");
   const Option split_seed =
       verb.number("--split-seed", arguments->split_seed, "Seed of the split (default: the protocol's)");
   add_rank_option(verb, arguments->rank);
@@ -340,7 +342,7 @@ void add_evaluate(Verb program) {
   const std::vector<Option> of_files = {database,        queries,      neighbours, ground_truth,
                                         database_labels, query_labels, metric,     leave_one_out};
   const std::vector<Option> of_protocol = {folder, split_seed};
-  const std::vector<Option> of_training = {method, bits, seeds, profile, set};
+  const std::vector<Option> of_training = {method, bits, seeds, profile, set, pca};
   verb.runs([=] {
     arguments->encoding.threads = arguments->threads;
     if (protocol.given()) {

@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   bdnn::cli::add_evaluate(program);
   bdnn::cli::add_reproduce(program);
   bdnn::cli::add_dataset(program);
+  bdnn::cli::add_features(program);
   bdnn::cli::add_inspect(program);
   bdnn::cli::add_convert(program);
   bdnn::cli::add_methods(program);

@@ -37,12 +37,14 @@ void print_list(const std::vector<MethodInfo>& all) {
   fmt::print("\n'bdnn methods NAME' shows the options of one.\n");
 }
 
+void print_option(const OptionInfo& option) {
+  fmt::print("  --set {}={}\n      {} ({})\n", option.name, option.default_value, option.summary, option.allowed);
+}
+
 void print_details(const MethodInfo& method) {
   fmt::print("{}: {}\n{}\n", method.name, method.summary, method.reference);
-  for (const auto& option : method.options) {
-    fmt::print("  --set {}={}\n      {} ({})\n", option.name, option.default_value, option.summary, option.allowed);
-  }
-  fmt::print("  --set normalise=none\n      unit scales vectors to unit length first (none or unit)\n");
+  for (const auto& option : method.options) print_option(option);
+  for (const auto& option : preparation_infos()) print_option(option);
   for (const auto& profile : method.profiles) {
     fmt::print("  --profile {}\n      {}:", profile.name, profile.summary);
     for (const auto& [name, value] : profile.options) fmt::print(" {}={}", name, value);

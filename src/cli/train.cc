@@ -21,6 +21,7 @@ namespace {
 struct Arguments {
   TrainOptions options;
   std::vector<std::string> set;
+  std::size_t pca = 0;
   std::string data;
   std::string labels;
   std::string model;
@@ -100,7 +101,7 @@ std::string checkpoint_of(const std::string& model) {
 
 void train_verb(Arguments& arguments) {
   TrainOptions& options = arguments.options;
-  options.set = parse_assignments(arguments.set);
+  options.set = parse_assignments(arguments.set, arguments.pca);
   const MethodInfo method = method_info(options.method);
   if (!arguments.labels.empty() && !method.supervised) {
     misuse("--labels does not apply to {}, which learns without labels", method.name);
@@ -182,6 +183,7 @@ void add_train(Verb program) {
       "  bdnn train --method itq --bits 64 --data x.npy --model m.bdnn --set rotations=100 --seed 7\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --profile paper --log rounds.jsonl\n"
       "  bdnn train --method uh-bdnn --bits 32 --data base.fvecs --model m.bdnn --resume\n"
+      "  bdnn train --method itq --bits 32 --data cnn-features.npy --pca 800 --model m.bdnn\n"
       "  bdnn train --method sh-bdnn --bits 16 --data flowers.csv --label-column species --model m.bdnn");
   verb.text("--method", arguments->options.method, "Method; 'bdnn methods' lists them").shows_default();
   verb.number("--bits", arguments->options.bits, "Code length in bits, 1 to 4096").shows_default();
@@ -192,6 +194,7 @@ void add_train(Verb program) {
   verb.text("--profile", arguments->options.profile, "Profile of settings; 'bdnn methods NAME' lists them")
       .shows_default();
   verb.texts("--set", arguments->set, "An option of the method, as name=value; may be repeated").one_at_a_time();
+  add_pca_option(verb, arguments->pca);
   verb.number("--seed", arguments->options.seed, "Random seed; equal seeds give equal models").shows_default();
   verb.text("--log", arguments->log, "Log each training round to this file, as lines of JSON");
   verb.flag("--resume", arguments->options.resume, "Resume from MODEL.checkpoint if it exists");

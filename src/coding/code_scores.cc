@@ -34,7 +34,7 @@ CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dim
             "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank by "
             "hamming or reconstruction");
       }
-      encoder_.emplace(model.function);
+      encoder_.emplace(model);
       break;
     case RankBy::reconstruction:
       view_.emplace(model);

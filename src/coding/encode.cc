@@ -37,7 +37,7 @@ struct Coder {
   CodesOrigin origin;
 
   Coder(const Model& model, const EncodeOptions& options)
-      : encoder(model.function), origin{fingerprint(model), model.record.method} {
+      : encoder(model), origin{fingerprint(model), model.record.method} {
     if (!options.refined) return;
     refiner.emplace(model, options.local_search);
     origin.refined = true;

@@ -25,6 +25,8 @@ class Cifar10Reader final : public VectorReader {
     for (std::size_t i = 0; i < count; ++i) read_record(out + i * kPixels);
   }
 
+  std::vector<std::size_t> sizes() const override { return {3, 32, 32}; }
+
   // Reads one record's pixels and returns its label.
   int read_record(std::byte* pixels) {
     std::byte label{};

@@ -35,6 +35,10 @@ class VectorReader {
   // shape().count is a bug of the caller; a file that ends early raises Error.
   virtual void read(std::size_t count, std::byte* out) = 0;
 
+  // The sizes of one vector, if the file says more than its dimension: {28, 28} of idx images (rows, columns), {3, 32,
+  // 32} of CIFAR-10 (planes, rows, columns).
+  virtual std::vector<std::size_t> sizes() const { return {shape_.dimension}; }
+
   // Where the vectors stand in the content of the file; none where they must be read to be had.
   virtual std::optional<Placement> placement() const { return std::nullopt; }
 

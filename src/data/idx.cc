@@ -41,6 +41,10 @@ class IdxReader final : public VectorReader {
     const std::size_t header = 4 + 4 * dimensions;
     if (source.size < header) failure("{}: is truncated in its idx header", source.path);
     std::size_t dimension = 1;
+    // The sizes are needed to tell images, which have few.
+    for (std::size_t i = 1; i < std::min<std::size_t>(dimensions, 8); ++i) {
+      sizes_.push_back(big_endian_32(source, 4 + 4 * i));
+    }
     for (std::size_t i = 1; i < dimensions; ++i) {
       if (!multiply_checked(dimension, big_endian_32(source, 4 + 4 * i))) {
         failure("{}: its idx header describes vectors that are too long", source.path);
@@ -61,7 +65,10 @@ class IdxReader final : public VectorReader {
     swap_bytes(size_of(shape_.element), count * shape_.dimension, out);
   }
 
+  std::vector<std::size_t> sizes() const override { return sizes_; }
+
  private:
+  std::vector<std::size_t> sizes_;
   std::unique_ptr<ByteStream> stream_;
 };
 

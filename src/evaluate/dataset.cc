@@ -9,11 +9,10 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "bdnn/encode.h"
 #include "bdnn/protocol.h"
 #include "bdnn/version.h"
 #include "data/format.h"
-#include "learn/affine.h"
+#include "learn/reduction.h"
 
 namespace bdnn {
 namespace {
@@ -163,20 +162,25 @@ Dataset load_parts(const Protocol& protocol, const std::string& folder, std::uin
 
 }  // namespace
 
+Dataset::Parts Dataset::parts(bool reduces_itself) const {
+  if (reduces_itself && unreduced.train.size() > 0) return unreduced;
+  return {train, database, queries};
+}
+
 Dataset load_dataset(const Protocol& protocol, const std::string& folder, std::uint64_t split_seed, int thread_count) {
   Dataset dataset = load_parts(protocol, folder, split_seed);
   if (protocol.pca == 0) return dataset;
   Threads threads(thread_count);
   Progress silent;
-  const auto pca = principal_directions(dataset.train, protocol.pca, threads, silent);
-  const Model projection{affine_network(pca.directions, pca.mean), {}, {}};
+  const Layer reduction = fit_components(dataset.train, protocol.pca, threads, silent).layer;
+  dataset.unreduced = {dataset.train, dataset.database, dataset.queries};
   const bool database_is_train = dataset.database.data() == dataset.train.data();
   const bool database_is_queries = dataset.database.data() == dataset.queries.data();
-  dataset.train = outputs(projection, dataset.train, thread_count);
-  dataset.queries = outputs(projection, dataset.queries, thread_count);
+  dataset.train = reduced(reduction, dataset.train, threads);
+  dataset.queries = reduced(reduction, dataset.queries, threads);
   dataset.database = database_is_train     ? dataset.train
                      : database_is_queries ? dataset.queries
-                                           : outputs(projection, dataset.database, thread_count);
+                                           : reduced(reduction, dataset.database, threads);
   return dataset;
 }
 

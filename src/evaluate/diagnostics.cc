@@ -193,7 +193,7 @@ std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool o
 
 QuantizationDiagnostics diagnose_quantization(const Model& model, const Vectors& vectors, int thread_count) {
   Threads threads(thread_count);
-  const HashEncoder encoder(model.function);
+  const HashEncoder encoder(model);
   if (vectors.dimension() != encoder.dimension()) {
     misuse("the vectors have dimension {}, the model expects {}", vectors.dimension(), encoder.dimension());
   }

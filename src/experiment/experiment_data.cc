@@ -23,25 +23,32 @@ std::vector<std::uint32_t> evenly_spaced(std::size_t count, std::size_t most) {
   return rows;
 }
 
-void take_rows(Vectors& x, std::vector<std::int64_t>& labels, const std::vector<std::uint32_t>& rows) {
-  x = gather(x, rows);
+void take_rows(std::vector<std::int64_t>& labels, const std::vector<std::uint32_t>& rows) {
   if (labels.empty()) return;
   std::vector<std::int64_t> some;
   for (const std::uint32_t row : rows) some.push_back(labels[row]);
   labels = std::move(some);
 }
 
+// Keeps some of the vectors; what was the same stays the same.
 void make_small(Dataset& data) {
   const bool database_is_train = data.database.data() == data.train.data();
   const bool database_is_queries = data.database.data() == data.queries.data();
-  take_rows(data.train, data.train_labels, evenly_spaced(data.train.size(), kQuickTraining));
-  take_rows(data.queries, data.query_labels, evenly_spaced(data.queries.size(), kQuickQueries));
-  if (database_is_train || database_is_queries) {
-    data.database = database_is_train ? data.train : data.queries;
-    data.database_labels = database_is_train ? data.train_labels : data.query_labels;
-  } else {
-    take_rows(data.database, data.database_labels, evenly_spaced(data.database.size(), kQuickDatabase));
-  }
+  const auto train_rows = evenly_spaced(data.train.size(), kQuickTraining);
+  const auto query_rows = evenly_spaced(data.queries.size(), kQuickQueries);
+  const auto database_rows = database_is_train     ? train_rows
+                             : database_is_queries ? query_rows
+                                                   : evenly_spaced(data.database.size(), kQuickDatabase);
+  const auto take = [&](Vectors& train, Vectors& database, Vectors& queries) {
+    train = gather(train, train_rows);
+    queries = gather(queries, query_rows);
+    database = database_is_train ? train : database_is_queries ? queries : gather(database, database_rows);
+  };
+  take(data.train, data.database, data.queries);
+  if (data.unreduced.train.size() > 0) take(data.unreduced.train, data.unreduced.database, data.unreduced.queries);
+  take_rows(data.train_labels, train_rows);
+  take_rows(data.query_labels, query_rows);
+  take_rows(data.database_labels, database_rows);
   if (!data.self.empty()) data.self.resize(data.queries.size());  // position i is query i
 }
 

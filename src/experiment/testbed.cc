@@ -31,8 +31,9 @@ Testbed::Testbed(const Protocol& protocol, const Dataset& dataset, const Experim
 Testbed::Trained Testbed::train(TrainOptions training, Progress& progress) const {
   training.labels = dataset_.train_labels;
   training.data_name = name_;
+  const Vectors vectors = dataset_.parts(reduces_vectors(training)).train;
   const auto started = std::chrono::steady_clock::now();
-  Model model = bdnn::train(dataset_.train, training, progress);
+  Model model = bdnn::train(vectors, training, progress);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
   return {std::move(model), took.count()};
 }
@@ -42,14 +43,15 @@ Testbed::Measured Testbed::measure(const Model& model, int threads, Progress& pr
   encoding.threads = threads;
   MetricsOptions metrics = options_.metrics;
   metrics.threads = threads;
+  const Dataset::Parts parts = dataset_.parts(model.reduction.has_value());
   Measured measured;
-  measured.database = encode_part(model, dataset_.database, "database", encoding);
+  measured.database = encode_part(model, parts.database, "database", encoding);
   if (!compares_codes(options_.rank)) {
     measured.result =
-        evaluate_scores(model, options_.rank, measured.database, dataset_.queries, relevance_, metrics, progress);
+        evaluate_scores(model, options_.rank, measured.database, parts.queries, relevance_, metrics, progress);
     return measured;
   }
-  measured.queries = encode_part(model, dataset_.queries, "queries", {.threads = threads});
+  measured.queries = encode_part(model, parts.queries, "queries", {.threads = threads});
   measured.result = evaluate_codes(measured.database, measured.queries, relevance_, metrics, progress, options_.rank);
   return measured;
 }

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/random.h"
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/affine.h"
+#include "learn/reduction.h"
 #include "model/model_file.h"
 
 namespace bdnn {
@@ -67,7 +69,7 @@ std::vector<std::int64_t> quadrants(const Vectors& x) {
 
 // train(), with labels for a method that needs them.
 Model train_any(const Vectors& x, TrainOptions options) {
-  if (supervised(options.method)) options.labels = quadrants(x);
+  if (supervised(options.method) && options.labels.empty()) options.labels = quadrants(x);
   return train(x, options);
 }
 
@@ -257,6 +259,79 @@ TEST_P(EveryMethod, NormalisedItDoesNotSeeTheLengthOfVectors) {
   EXPECT_TRUE(std::visit([](const auto& function) { return function.unit_inputs; }, again.function));
   options.set["normalise"] = "l2";
   EXPECT_BDNN_ERROR(train_any(x, options), misuse, "normalise is none or unit");
+}
+
+// PCA of the 12 dimensions of x to 9.
+TEST_P(EveryMethod, WithPcaItGivesTheCodesOfReducedVectors) {
+  const Vectors x = gaussian(12, 300);
+  Threads threads(2);
+  Progress silent;
+  const PrincipalComponents components = fit_components(x, 9, threads, silent);
+  const Vectors y = reduced(components.layer, x, threads);
+  for (const char* normalise : {"none", "unit"}) {
+    TrainOptions options{.method = GetParam(), .bits = 8, .set = {{"normalise", normalise}}};
+    if (supervised(GetParam())) options.labels = quadrants(x);
+    const Model of_reduced = train_briefly(y, options);
+    options.set["pca"] = "9";
+    const Model model = parse_model(serialize_model(train_briefly(x, options)), "m");
+    EXPECT_EQ(model.record.options.at("pca"), "9");
+    EXPECT_EQ(model.dimension(), 12U);
+    EXPECT_EQ(model.describe().front(), "12 -> 9 principal components");
+    const Codes right = encode(of_reduced, y);
+    const Codes codes = encode(model, x);
+    for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(codes[i][0], right[i][0]) << i;
+    if (model.has_outputs()) {
+      const Vectors h = outputs(model, x);
+      const Vectors right_h = outputs(of_reduced, y);
+      EXPECT_EQ(std::memcmp(h.data(), right_h.data(), 8 * 300 * sizeof(float)), 0);
+    }
+    // What is rebuilt are vectors as they were: from their components.
+    const MatrixXd v = weight_of(Model{Network{{components.layer}}});
+    const Vectors rebuilt = reconstruct(model, codes);
+    const Vectors rebuilt_y = reconstruct(of_reduced, right);
+    ASSERT_EQ(rebuilt.dimension(), 12U);
+    for (std::size_t i = 0; i < 300; ++i) {
+      const Eigen::Map<const VectorXf> own(rebuilt.floats(i, 1, nullptr), 12);
+      const Eigen::Map<const VectorXf> of_y(rebuilt_y.floats(i, 1, nullptr), 9);
+      const VectorXd expected = v.transpose() * of_y.cast<double>() + components.mean;
+      ASSERT_LT((own.cast<double>() - expected).norm(), 1e-5 * (1 + expected.norm())) << i;
+    }
+  }
+}
+
+TEST(PcaOption, MistakesSayWhatIsPossible) {
+  const Vectors x = gaussian(6, 40);
+  const auto with = [](const char* pca) { return TrainOptions{.method = "lsh", .bits = 4, .set = {{"pca", pca}}}; };
+  EXPECT_BDNN_ERROR(train(x, with("7")), misuse,
+                    "7 principal components were asked for, but the vectors have dimension 6; ask for at most 6");
+  EXPECT_BDNN_ERROR(train(gaussian(6, 5), with("5")), misuse, "5 vectors have at most 4 principal components, 5");
+  EXPECT_BDNN_ERROR(train(Vectors(6, 50, std::vector<float>(300, 2.5F)), with("2")), misuse, "are the same");
+  for (const char* bad : {"-1", "x", "", "2.5", "99999999"}) {
+    EXPECT_BDNN_ERROR(train(x, with(bad)), misuse, "pca is 0 to");
+  }
+  std::vector<float> flat;  // three dimensions, of which the third is the sum of the others
+  for (std::size_t i = 0; i < 40; ++i) {
+    const float* v = x.floats(i, 1, nullptr);
+    flat.insert(flat.end(), {v[0], v[1], v[0] + v[1]});
+  }
+  EXPECT_BDNN_ERROR(train(Vectors(3, 40, flat), with("3")), misuse, "vary in only 2 directions, 3 principal");
+  EXPECT_FALSE(train(x, with("0")).reduction.has_value());
+  EXPECT_EQ(train(x, with("6")).reduction->outputs, 6U);
+}
+
+TEST(PcaOption, DoesNotDependOnThreadsAndRefusesDamage) {
+  const Vectors x = gaussian(20, 5000);
+  TrainOptions options{.method = "itq", .bits = 8, .threads = 1, .set = {{"pca", "11"}}};
+  const std::string one = serialize_model(train(x, options));
+  options.threads = 3;
+  EXPECT_EQ(one, serialize_model(train(x, options)));
+  Model broken = parse_model(one, "m");
+  broken.reduction->outputs = 10;
+  EXPECT_BDNN_ERROR(serialize_model(broken), misuse, "the reduction does not fit");
+  EXPECT_BDNN_ERROR(encode(broken, x), misuse, "the reduction does not fit");
+  Vectors holed(20, 3, std::vector<float>(60, 1.0F));
+  const_cast<float*>(holed.floats(0, 3, nullptr))[25] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_BDNN_ERROR(encode(parse_model(one, "m"), holed), failure, "vector 1 has nan in column 5");
 }
 
 TEST(Lsh, DoesNotNeedAsManyDimensionsAsBits) {

@@ -5,6 +5,7 @@
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
 #include "learn/decoder.h"
+#include "learn/reduction.h"
 #include "methods/ba/ba.h"
 #include "methods/bre/bre.h"
 #include "methods/classifier/classifier.h"
@@ -70,14 +71,29 @@ Decoder fitted_decoder(const Model& model, const Vectors& vectors, Threads& thre
   return decoder_layer(fit_decoder(HashEncoder(model.function), vectors, kDecay, threads), none);
 }
 
-// Takes the option that all methods have out of the others.
-bool take_normalise(OptionValues& set) {
-  const auto found = set.find("normalise");
-  if (found == set.end()) return false;
-  const std::string value = found->second;
-  if (value != "none" && value != "unit") misuse("normalise={} is not possible; normalise is none or unit", value);
-  set.erase(found);
-  return value == "unit";
+// The options that all methods have: what is done to vectors before the method sees them, in this order.
+struct Preparation {
+  int pca = 0;  // principal components; 0: none
+  enum class Normalise { none, unit } normalise = Normalise::none;
+};
+
+const std::vector<Option<Preparation>>& preparation_options() {
+  static const std::vector<Option<Preparation>> all = {
+      integer_option("pca", "reduces vectors to this many principal components of the training vectors; 0: does not",
+                     &Preparation::pca, 0, 1 << 20),
+      word_option("normalise", "unit scales vectors to unit length, after any reduction", &Preparation::normalise,
+                  {"none", "unit"}),
+  };
+  return all;
+}
+
+// Takes them out of the others.
+Preparation take_preparation(const std::string& method, OptionValues& set) {
+  OptionValues own;
+  for (const auto& option : preparation_options()) {
+    if (auto found = set.extract(option.name)) own.insert(std::move(found));
+  }
+  return parse_options(method, preparation_options(), own, Preparation());
 }
 
 Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
@@ -103,6 +119,19 @@ std::vector<MethodInfo> methods() {
 
 MethodInfo method_info(const std::string& name) { return method_named(name).info; }
 
+bool reduces_vectors(const TrainOptions& options) {
+  OptionValues set = options.set;
+  return take_preparation(options.method, set).pca > 0;
+}
+
+std::vector<OptionInfo> preparation_infos() {
+  std::vector<OptionInfo> infos;
+  for (const auto& option : preparation_options()) {
+    infos.push_back({option.name, option.print(Preparation()), option.allowed, option.summary});
+  }
+  return infos;
+}
+
 Model train(const Vectors& vectors, const TrainOptions& options) {
   Progress silent;
   return train(vectors, options, silent);
@@ -122,10 +151,20 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   Threads threads(options.threads);
   Model model;
   OptionValues set = options.set;
-  const bool to_unit_length = take_normalise(set);
-  model.record.options = method.resolve(options.profile, set);
-  if (to_unit_length) model.record.options["normalise"] = "unit";
-  const Vectors x = to_unit_length ? of_unit_length(vectors, threads) : vectors;
+  const Preparation preparation = take_preparation(options.method, set);
+  const OptionValues resolved = method.resolve(options.profile, set);
+  model.record.options = resolved;
+  for (const auto& option : preparation_options()) {
+    if (option.print(preparation) == option.print(Preparation())) continue;
+    model.record.options[option.name] = option.print(preparation);
+  }
+  std::optional<PrincipalComponents> components;
+  if (preparation.pca > 0) {
+    components = fit_components(vectors, static_cast<std::size_t>(preparation.pca), threads, progress);
+  }
+  const Vectors seen = components ? reduced(components->layer, vectors, threads) : vectors;
+  const bool to_unit_length = preparation.normalise == Preparation::Normalise::unit;
+  const Vectors x = to_unit_length ? of_unit_length(seen, threads) : seen;
   TrainingTask task{x,
                     method.info.supervised ? std::span(options.labels) : std::span<const std::int64_t>(),
                     options.bits,
@@ -134,14 +173,16 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
                     threads,
                     progress};
   if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
-  OptionValues resolved = model.record.options;
-  resolved.erase("normalise");
   Trained trained = method.train(task, resolved);
   model.function = std::move(trained.function);
   if (to_unit_length) std::visit([](auto& function) { function.unit_inputs = true; }, model.function);
   if (options.decoder) {
     model.decoder = std::move(trained.decoder);
-    if (!model.decoder) model.decoder = fitted_decoder(model, vectors, threads);
+    if (!model.decoder) model.decoder = fitted_decoder(model, seen, threads);
+  }
+  if (components) {
+    if (model.decoder) model.decoder = decoder_before(*components, *model.decoder);
+    model.reduction = std::move(components->layer);
   }
   model.record.method = options.method;
   model.record.seed = options.seed;

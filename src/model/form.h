@@ -40,6 +40,7 @@ struct FormOf;
 
 // Room for what encoders compute on one tile of samples; each thread has its own.
 struct EncoderScratch {
+  std::vector<float> reduced;
   std::vector<float> layer[2];
   std::vector<float> centred;
   std::vector<float> kernel;

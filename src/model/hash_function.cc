@@ -7,14 +7,33 @@
 #include "base/error.h"
 #include "bdnn/codes.h"
 #include "codes/bit_groups.h"
+#include "linalg/activation.h"
 
 namespace bdnn {
 namespace {
+
+constexpr const char* kReduction = "reduction";
 
 // The form of a function, by a value of its type.
 template <class Function>
 FormOf<Function> form_of(const Function&) {
   return {};
+}
+
+std::size_t dimension_of(const HashFunction& function) {
+  return std::visit([](const auto& f) { return form_of(f).dimension(f); }, function);
+}
+
+void validate_reduction(const Layer& reduction, std::size_t outputs) {
+  if (reduction.outputs != outputs || reduction.inputs == 0 ||
+      reduction.weight.size() != reduction.inputs * reduction.outputs || reduction.bias.size() != reduction.outputs ||
+      reduction.activation != Activation::identity) {
+    misuse(
+        "the reduction does not fit: {} inputs, {} outputs, {} weights, {} biases, {}, before a hash function of {} "
+        "inputs",
+        reduction.inputs, reduction.outputs, reduction.weight.size(), reduction.bias.size(),
+        name_of(reduction.activation), outputs);
+  }
 }
 
 // Reads the form among those from `I` on that has this name.
@@ -65,6 +84,7 @@ bool read_unit_inputs(const TensorFileReader& reader) {
 }
 
 std::size_t Model::dimension() const {
+  if (reduction) return reduction->inputs;
   return std::visit([](const auto& f) { return form_of(f).dimension(f); }, function);
 }
 
@@ -77,7 +97,11 @@ bool Model::has_outputs() const {
 }
 
 std::vector<std::string> Model::describe() const {
-  return std::visit([](const auto& f) { return form_of(f).describe(f); }, function);
+  auto lines = std::visit([](const auto& f) { return form_of(f).describe(f); }, function);
+  if (reduction) {
+    lines.insert(lines.begin(), fmt::format("{} -> {} principal components", reduction->inputs, reduction->outputs));
+  }
+  return lines;
 }
 
 void validate(const HashFunction& function) {
@@ -86,6 +110,7 @@ void validate(const HashFunction& function) {
 
 void validate(const Model& model) {
   validate(model.function);
+  if (model.reduction) validate_reduction(*model.reduction, dimension_of(model.function));
   if (!model.decoder) return;
   const Decoder& decoder = *model.decoder;
   if (!BitGroups::is_possible(model.bits(), decoder.group)) {
@@ -124,6 +149,20 @@ HashFunction read_function(const TensorFileReader& reader) {
   return function;
 }
 
+void write_reduction(const Layer& reduction, TensorFileWriter& writer) {
+  writer.needs_version(5);
+  write_layer(writer, kReduction, reduction);
+}
+
+std::optional<Layer> read_reduction(const TensorFileReader& reader, std::size_t outputs) {
+  if (!reader.has_tensor(std::string(kReduction) + ".weight")) return std::nullopt;
+  Layer reduction = read_layer(reader, kReduction);
+  if (reduction.outputs != outputs || reduction.inputs == 0) {
+    reader.broken("has a reduction that does not fit its hash function");
+  }
+  return reduction;
+}
+
 HashEncoder::Encoders HashEncoder::make(const HashFunction& function) {
   return std::visit(
       [](const auto& f) { return Encoders(std::in_place_type<typename decltype(form_of(f))::Encoder>, f); }, function);
@@ -131,14 +170,34 @@ HashEncoder::Encoders HashEncoder::make(const HashFunction& function) {
 
 HashEncoder::HashEncoder(const HashFunction& function)
     : encoder_(make(function)),
-      dimension_(std::visit([](const auto& f) { return form_of(f).dimension(f); }, function)),
+      dimension_(dimension_of(function)),
       bits_(std::visit([](const auto& f) { return form_of(f).bits(f); }, function)) {}
+
+HashEncoder::HashEncoder(const Model& model) : HashEncoder(model.function) {
+  if (!model.reduction) return;
+  const Layer& reduction = *model.reduction;
+  validate_reduction(reduction, dimension_);
+  reduction_ =
+      PackedMatrix<float>::from_rows(reduction.weight.data(), reduction.outputs, reduction.inputs, reduction.inputs);
+  reduction_bias_ = reduction.bias;
+  dimension_ = reduction.inputs;
+}
+
+const float* HashEncoder::inputs(const float* x, std::size_t count, Scratch& scratch) const {
+  if (reduction_bias_.empty()) return x;
+  const std::size_t rows = reduction_bias_.size();
+  scratch.reduced.resize(rows * count);
+  multiply(reduction_, x, count, reduction_.depth(), scratch.reduced.data(), rows);
+  add_bias(reduction_bias_.data(), rows, count, scratch.reduced.data());
+  return scratch.reduced.data();
+}
 
 bool HashEncoder::has_outputs() const {
   return std::visit([](const auto& encoder) { return encoder.kHasOutputs; }, encoder_);
 }
 
 const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& scratch) const {
+  x = inputs(x, count, scratch);
   return std::visit(
       [&](const auto& encoder) -> const float* {
         if constexpr (std::decay_t<decltype(encoder)>::kHasOutputs) {
@@ -151,6 +210,7 @@ const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& sc
 }
 
 std::size_t HashEncoder::encode(const float* x, std::size_t count, Scratch& scratch, std::uint8_t* codes) const {
+  x = inputs(x, count, scratch);
   return std::visit([&](const auto& encoder) { return encoder.encode(x, count, scratch, codes); }, encoder_);
 }
 

@@ -13,7 +13,7 @@
 
 namespace bdnn {
 
-// Raises Error where a hash function or a decoder is inconsistent.
+// Raises Error where a hash function, a reduction or a decoder is inconsistent.
 void validate(const HashFunction& function);
 void validate(const Model& model);
 
@@ -21,10 +21,15 @@ void validate(const Model& model);
 void write_function(const HashFunction& function, TensorFileWriter& writer);
 HashFunction read_function(const TensorFileReader& reader);
 
-// A hash function made ready to run on blocks of samples; shared by all threads.
+// To and from a model file, of a model that has one.
+void write_reduction(const Layer& reduction, TensorFileWriter& writer);
+std::optional<Layer> read_reduction(const TensorFileReader& reader, std::size_t outputs);
+
+// A hash function, or a model's with its reduction, made ready to run on blocks of samples; shared by all threads.
 class HashEncoder {
  public:
   explicit HashEncoder(const HashFunction& function);
+  explicit HashEncoder(const Model& model);
 
   std::size_t dimension() const { return dimension_; }
   std::size_t bits() const { return bits_; }
@@ -48,7 +53,11 @@ class HashEncoder {
   };
   using Encoders = EncodersOf<HashFunction>::Type;
   static Encoders make(const HashFunction& function);
+  // What the hash function is given: x, or the reduced x in `scratch`.
+  const float* inputs(const float* x, std::size_t count, Scratch& scratch) const;
 
+  PackedMatrix<float> reduction_;  // empty: none
+  std::vector<float> reduction_bias_;
   Encoders encoder_;
   std::size_t dimension_;
   std::size_t bits_;

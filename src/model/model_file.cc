@@ -10,7 +10,7 @@
 namespace bdnn {
 namespace {
 
-constexpr TensorFormat kFormat{"bdnn.model", "model", 4};
+constexpr TensorFormat kFormat{"bdnn.model", "model", 5};
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 34;
 const std::string kDecoder = "decoder";
 const std::string kDecoderGroup = "decoder_group";
@@ -33,6 +33,7 @@ std::string serialize_model(const Model& model) {
   validate(model);
   TensorFileWriter writer(kFormat);
   write_function(model.function, writer);
+  if (model.reduction) write_reduction(*model.reduction, writer);
   if (model.decoder) write_layer(writer, kDecoder, *model.decoder);
   if (model.decoder && model.decoder->group != 1) writer.fact(kDecoderGroup, std::to_string(model.decoder->group));
   writer.fact("method", model.record.method);
@@ -49,6 +50,7 @@ Model parse_model(std::string_view bytes, const std::string& name) {
   const TensorFileReader reader(bytes, name, kFormat);
   Model model;
   model.function = read_function(reader);
+  model.reduction = read_reduction(reader, model.dimension());
   if (reader.has_tensor(kDecoder + ".weight")) {
     const std::optional<std::string> group = reader.find_fact(kDecoderGroup);
     model.decoder = Decoder{read_layer(reader, kDecoder), group ? reader.number(kDecoderGroup) : 1};

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "codes/bit_groups.h"
 #include "expect_error.h"
+#include "model/hash_function.h"
 #include "temporary_directory.h"
 
 namespace bdnn {
@@ -54,6 +55,23 @@ TEST(ModelFile, RoundTripsBitForBit) {
   EXPECT_EQ(layers[0].activation, Activation::sigmoid);
   EXPECT_EQ(layers[0].weight, std::get<Network>(model.function).layers[0].weight);
   EXPECT_EQ(layers[1].bias, std::get<Network>(model.function).layers[1].bias);
+}
+
+TEST(ModelFile, AReductionRaisesTheVersionAndMustFit) {
+  Model model = small_model();
+  EXPECT_NE(serialize_model(model).find(R"("version":"1")"), std::string::npos);
+  model.reduction = Layer{9, 5, std::vector<float>(45, 0.5F), std::vector<float>(5, 0.25F)};
+  const std::string bytes = serialize_model(model);
+  EXPECT_NE(bytes.find(R"("version":"5")"), std::string::npos);
+  const Model back = parse_model(bytes, "m");
+  EXPECT_EQ(back.dimension(), 9U);
+  EXPECT_EQ(back.reduction->weight, model.reduction->weight);
+  EXPECT_EQ(back.reduction->bias, model.reduction->bias);
+  EXPECT_NE(fingerprint(back), fingerprint(small_model()));
+  TensorFileWriter writer({"bdnn.model", "model", 5});  // a reduction to 4, before a network of 5 inputs
+  write_function(model.function, writer);
+  write_reduction(Layer{9, 4, std::vector<float>(36), std::vector<float>(4)}, writer);
+  EXPECT_BDNN_ERROR(parse_model(writer.finish(), "m"), failure, "has a reduction that does not fit its hash function");
 }
 
 TEST(ModelFile, ADecoderKeepsItsGroups) {
@@ -110,8 +128,8 @@ std::string with_header_text(std::string bytes, const std::string& from, const s
 TEST(ModelFile, MessagesSayWhatIsWrong) {
   const std::string bytes = serialize_model(small_model());
   EXPECT_BDNN_ERROR(parse_model("", "m.bdnn"), failure, "m.bdnn: is no usable model: it is only 0 bytes long");
-  EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, R"("version":"1")", R"("version":"5")"), "m.bdnn"), failure,
-                    "m.bdnn: is a model of version 5, this program knows up to 4; use a newer bdnn");
+  EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, R"("version":"1")", R"("version":"6")"), "m.bdnn"), failure,
+                    "m.bdnn: is a model of version 6, this program knows up to 5; use a newer bdnn");
   EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, "bdnn.model", "some.other"), "m"), failure,
                     "is of the format 'some.other'");
   EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, R"("seed":"7")", R"("seed":"8")"), "m"), failure,

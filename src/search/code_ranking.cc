@@ -11,7 +11,7 @@ void check_index_matches(const Model& model, const Index& index) {
 
 CodeScorer::CodeScorer(const Model& model, RankBy by)
     : state_(std::make_shared<const State>(
-          State{by, CodeScores(model, by), HashEncoder(model.function), bdnn::fingerprint(model)})) {}
+          State{by, CodeScores(model, by), HashEncoder(model), bdnn::fingerprint(model)})) {}
 
 RankBy CodeScorer::by() const { return state().by; }
 

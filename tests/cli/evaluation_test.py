@@ -171,6 +171,25 @@ class Evaluation(CommandLine):
         self.assertEqual(self.ok(*dataset, 1), self.ok(*dataset, 3))
         self.fails(2, "--threads", *dataset, 0)
 
+    def test_a_model_with_pca_is_measured_as_one_of_reduced_vectors(self):
+        write(self.path("p.toml"), b'name = "p"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n[features]\npca = 4\n'
+              b'[relevance]\nkind = "neighbours"\nneighbours = 5\n')
+        evaluate = ["evaluate", "--protocol", self.path("p.toml"), "--folder", self.folder.name, "--json"]
+        training = ["--method", "itq", "--bits", 4]
+        reduced = json.loads(self.ok(*evaluate, *training))["runs"][0]
+        itself = json.loads(self.ok(*evaluate, *training, "--pca", 4))["runs"][0]
+        model = self.path("m4.bdnn")
+        self.ok("train", *training, "--data", self.path("x.npy"), "--pca", 4, "--model", model)
+        loaded = json.loads(self.ok(*evaluate, "--model", model))["runs"][0]
+        for run in (reduced, itself, loaded):
+            run.pop("train_seconds")
+        self.assertEqual(reduced, itself)
+        self.assertEqual(reduced, loaded)
+        self.assertIn("principal components", self.ok("inspect", model))
+        self.fails(2, "give --pca or --set pca=..., not both", *evaluate, *training, "--pca", 4, "--set", "pca=4")
+        self.fails(2, "100 principal components were asked for", *evaluate, *training, "--pca", 100)
+        self.fails(2, "--pca does not apply", *evaluate, "--model", model, "--pca", 4)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,0 +1,27 @@
+// Reduction to principal components: what a protocol and a model with pca=N do to vectors first.
+#pragma once
+
+#include "base/threads.h"
+#include "bdnn/model.h"
+#include "bdnn/progress.h"
+#include "bdnn/vectors.h"
+#include "linalg/matrix.h"
+
+namespace bdnn {
+
+// y = V (x - mean); the rows of V are the leading eigenvectors of the covariance, so that x is close to V^T y + mean.
+struct PrincipalComponents {
+  Layer layer;  // V x - V mean, as floats
+  VectorXd mean;
+};
+
+// Raises Error where x does not vary in so many directions: too few dimensions or vectors, or linear dependence.
+PrincipalComponents fit_components(const Vectors& x, std::size_t count, Threads& threads, Progress& progress);
+
+// The components of all vectors, as floats: bit for bit what a model with this reduction gives its hash function.
+Vectors reduced(const Layer& reduction, const Vectors& x, Threads& threads);
+
+// Of a decoder that rebuilds components y, the one that rebuilds V^T y + mean.
+Decoder decoder_before(const PrincipalComponents& components, const Decoder& decoder);
+
+}  // namespace bdnn
