@@ -119,7 +119,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
     misuse("there are {} labels for {} vectors; there is to be one for each", options.labels.size(), vectors.size());
   }
   if (options.resume && options.checkpoint.empty()) misuse("to resume, say where the checkpoint is");
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   Model model;
   OptionValues set = options.set;
   const bool to_unit_length = take_normalise(set);
