@@ -239,6 +239,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Outputs of the hash function before the sign: float32 of shape (n_samples, n_bits); a bit is set if >= 0."""
         check_is_fitted(self)
         rows = self._rows(X)
+        raise_if_not_finite(rows)  # outputs need not show it: tanh of infinity is 1
         threads = threads_of(self.n_jobs)
         return self._by_blocks(rows, lambda block: self._model.outputs(block, threads))
 
@@ -350,6 +351,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         bits = self._model.bits
         return (bits + 7) // 8 if self.output == "packed" else bits
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
 
     def _more_tags(self) -> dict[str, Any]:  # before scikit-learn 1.6
         return {"preserves_dtype": [], "requires_y": self.supervised}

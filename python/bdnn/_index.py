@@ -356,6 +356,8 @@ def _keys(ids: Any, names: Any, count: int) -> tuple[Optional[np.ndarray], Optio
 
 def _ids(ids: Any) -> np.ndarray:
     values = np.asarray(ids)
+    if values.dtype.kind == "f" and not isinstance(ids, np.ndarray):  # what NumPy makes of integers beyond int64
+        values = np.array(list(ids), object)
     if values.size == 0 and values.ndim == 1:
         return np.empty(0, np.uint64)
     if values.ndim == 0:

@@ -67,7 +67,11 @@ Codes codes_of(const py::array& array, std::size_t bits, CodesOrigin origin) {
                                          std::to_string(bytes_for_bits(bits)) + " bytes each, and these have " +
                                          std::to_string(bytes));
   }
-  return {bits, static_cast<std::size_t>(array.shape(0)), shared<std::uint8_t>(array), std::move(origin)};
+  try {
+    return {bits, static_cast<std::size_t>(array.shape(0)), shared<std::uint8_t>(array), std::move(origin)};
+  } catch (const Error& error) {
+    throw Error(Error::Kind::misuse, error.what());  // in an array, whatever is wrong is the caller's
+  }
 }
 
 py::array array_of(const Vectors& vectors, bool writeable) {
@@ -76,7 +80,7 @@ py::array array_of(const Vectors& vectors, bool writeable) {
   const void* const data = owner->data();
   const py::capsule capsule(owner.release(), [](void* p) { delete static_cast<Vectors*>(p); });
   py::array array(type_of(shape.element), {shape.count, shape.dimension}, data, capsule);
-  array.attr("flags").attr("writeable") = writeable;
+  if (!writeable) array.attr("flags").attr("writeable") = false;
   return array;
 }
 

@@ -9,8 +9,8 @@ import pytest
 import bdnn
 
 # Training settings that keep tests quick; results are as exact as with any others.
-QUICK = {"steps": 10, "first_steps": 10, "iterations": 2, "trees": 3, "depth": 2, "cycles": 1, "anchors": 20, "weights": 10,
-         "subset": 5, "held_out": 20, "local_search": 1, "near": 5}
+QUICK = {"steps": 10, "first_steps": 10, "iterations": 2, "trees": 3, "depth": 2, "cycles": 1, "anchors": 8, "weights": 5,
+         "subset": 3, "held_out": 20, "local_search": 1, "near": 5}
 
 
 def quick(cls, **parameters):

@@ -153,6 +153,22 @@ def test_misuse(codes, tmp_path):
         bdnn.Index.build(None, codes).add(codes)
 
 
+def damage_a_code(path):
+    """Changes a byte that opening does not look at, but the checksums do."""
+    sound = path.read_bytes()
+    for place in range(len(sound) // 4, len(sound), 7):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 255]) + sound[place + 1:])
+        try:
+            index = bdnn.Index.open(path)
+        except bdnn.Error:
+            continue
+        try:
+            index.verify()
+        except bdnn.Error:
+            return
+    raise AssertionError("no byte matters")
+
+
 def test_files_that_are_gone_or_damaged(codes, tmp_path):
     path = tmp_path / "a.index"
     with bdnn.Index.build(path, codes) as index:
@@ -166,10 +182,8 @@ def test_files_that_are_gone_or_damaged(codes, tmp_path):
     with pytest.raises(OSError, match="a.index"):
         bdnn.Index.open(path)
     bdnn.Index.build(path, codes)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 255
-    path.write_bytes(bytes(content))
-    with pytest.raises(bdnn.DamagedIndexError):
+    damage_a_code(path)
+    with pytest.raises(bdnn.DamagedIndexError, match="a.index"):
         bdnn.Index.open(path).verify()
     salvaged = bdnn.Index.salvage(path)
     assert salvaged["kept"] + salvaged["lost"] == 200 and salvaged["damage"]
