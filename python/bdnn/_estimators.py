@@ -405,10 +405,10 @@ def _docstring(name: str, info: dict[str, Any], quick: str) -> str:
             lines.append(f"    {profile['summary']}")
     labels = ", y" if info["supervised"] else ""
     lines += ["", "Examples", "--------", ">>> import bdnn, numpy as np",
-              ">>> X = np.random.default_rng(0).normal(size=(200, 16)).astype(np.float32)"]
+              ">>> X = np.random.default_rng(0).normal(size=(400, 16)).astype(np.float32)"]
     if info["supervised"]:
         lines.append(">>> y = (X[:, 0] > 0).astype(int)")
-    lines += [f">>> hasher = bdnn.{name}(n_bits=8{quick}).fit(X{labels})", ">>> hasher.transform(X).shape", "(200, 1)"]
+    lines += [f">>> hasher = bdnn.{name}(n_bits=8{quick}).fit(X{labels})", ">>> hasher.transform(X).shape", "(400, 1)"]
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ def interrupted(body, folder, wait_for):
         import sys, time
         sys.path[:0] = {sys.path!r}
         import numpy as np, bdnn
-        x = np.random.default_rng(0).normal(size=(6000, 128)).astype(np.float32)
+        x = np.random.default_rng(0).normal(size=(3000, 64)).astype(np.float32)
         try:
         {{}}
         except KeyboardInterrupt:
@@ -36,10 +36,10 @@ def interrupted(body, folder, wait_for):
 
 
 def test_a_training_is_interrupted_and_resumed(tmp_path):
-    settings = "n_bits=16, iterations=6, first_steps=200, steps=200, patience=6, batch=50"
+    settings = "n_bits=16, iterations=6, first_steps=100, steps=100, patience=6, batch=50"
     out = interrupted(f"bdnn.UHBDNN({settings}).fit(x, checkpoint='m.checkpoint')", tmp_path, "m.checkpoint")
     assert out == "interrupted\n"
-    x = np.random.default_rng(0).normal(size=(6000, 128)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(3000, 64)).astype(np.float32)
     resumed = eval(f"bdnn.UHBDNN({settings})").fit(x, checkpoint=tmp_path / "m.checkpoint", resume=True)
     assert resumed.fingerprint_ == eval(f"bdnn.UHBDNN({settings})").fit(x).fingerprint_
     assert len(resumed.history_) >= 2
@@ -47,9 +47,9 @@ def test_a_training_is_interrupted_and_resumed(tmp_path):
 
 @pytest.mark.parametrize("body", [
     "open('started', 'w'); bdnn.ITQ(n_bits=64, rotations=100000).fit(x)",
-    "open('started', 'w'); bdnn.exact_neighbors(np.repeat(x, 60, 0), np.repeat(x, 10, 0))",
-    "s = bdnn.BinaryNeighbors(50, plan='scan').fit(np.repeat(x.view(np.uint8), 60, 0)); open('started', 'w'); "
-    "s.kneighbors(np.repeat(x.view(np.uint8), 60, 0))",
+    "open('started', 'w'); bdnn.exact_neighbors(np.repeat(x, 40, 0), np.repeat(x, 40, 0))",
+    "s = bdnn.BinaryNeighbors(50, plan='scan').fit(np.repeat(x.view(np.uint8), 40, 0)); open('started', 'w'); "
+    "s.kneighbors(np.repeat(x.view(np.uint8), 99, 0))",
 ], ids=["training", "true neighbours", "search"])
 def test_other_work_is_interrupted(body, tmp_path):
     assert interrupted(body, tmp_path, "started") == "interrupted\n"
