@@ -210,7 +210,6 @@ def whole_number(value: Any, name: str, least: int, most: int = sys.maxsize) -> 
     return int(value)
 
 
-def path_of(path: Any) -> str:
-    """A file name as text."""
-    text = os.fspath(path)
-    return os.fsdecode(text)
+def path_of(path: Any) -> bytes:
+    """A file name as the system knows it, which need not be valid text."""
+    return os.fsencode(path)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 import re
 import textwrap
 from typing import Any, Optional
@@ -307,9 +308,9 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         record = model.record
         found = _by_method.get(record["method"])
         if found is None:
-            raise MisuseError(f"{path_of(path)}: was trained by '{record['method']}', which this version does not have")
+            raise MisuseError(f"{os.fsdecode(path)}: was trained by '{record['method']}', which this version does not have")
         if not issubclass(found, cls):
-            raise MisuseError(f"{path_of(path)}: was trained by '{record['method']}'; use bdnn.{found.__name__}.load or "
+            raise MisuseError(f"{os.fsdecode(path)}: was trained by '{record['method']}'; use bdnn.{found.__name__}.load or "
                               "bdnn.load")
         options = {parameter: value_of(record["options"][name])
                    for parameter, (name, _) in found._options.items() if name in record["options"]}

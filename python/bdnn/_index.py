@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arrays import as_codes, ready, threads_of, whole_number
+from ._arrays import as_codes, path_of, ready, threads_of, whole_number
 from ._errors import MisuseError
 from ._estimators import Hasher
 from ._neighbors import _radius_of, _split
@@ -83,19 +83,19 @@ class Index:
         keys = _keys(ids, names, len(codes))
         if path is None:
             return cls(_core.Index.build(codes, bits, origin, *keys, tables, threads), None, hasher, n_jobs)
-        text = os.fsdecode(os.fspath(path))
+        text = os.fsdecode(path)
         if not overwrite and os.path.isfile(text):
             raise MisuseError(f"{text} exists; add to it with Index.open(path).add(...), or pass overwrite=True to "
                               "replace it")
-        _core.build_index(text, codes, bits, origin, *keys, tables, threads)
-        return cls(_core.Index.open(text, False), text, hasher, n_jobs)
+        _core.build_index(path_of(path), codes, bits, origin, *keys, tables, threads)
+        return cls(_core.Index.open(path_of(path), False), text, hasher, n_jobs)
 
     @classmethod
     def open(cls, path: Any, *, hasher: Optional[Hasher] = None, load: bool = False,
              n_jobs: Optional[int] = -1) -> "Index":
         """Open an index file, which is mapped into memory; `load` reads it instead, for long-running searches."""
-        text = os.fsdecode(os.fspath(path))
-        return cls(_core.Index.open(text, bool(load)), text, hasher, n_jobs)
+        text = os.fsdecode(path)
+        return cls(_core.Index.open(path_of(path), bool(load)), text, hasher, n_jobs)
 
     # Facts
 
@@ -147,7 +147,7 @@ class Index:
         path = self._file()
         with self._lock:
             self._snapshot()
-            self._core = _core.Index.open(path, False)
+            self._core = _core.Index.open(path_of(path), False)
         return self
 
     # Changes
@@ -162,8 +162,8 @@ class Index:
         path = self._file()
         with self._lock:
             self._snapshot()
-            result = work(path)
-            self._core = _core.Index.open(path, False)
+            result = work(path_of(path))
+            self._core = _core.Index.open(path_of(path), False)
         for warning in (result or {}).get("warnings", []):
             warnings.warn(warning, RuntimeWarning, stacklevel=3)
         return result
@@ -199,12 +199,12 @@ class Index:
 
     def verify(self) -> None:
         """Read the whole file and raise DamagedIndexError if a checksum does not match."""
-        _core.verify_index(self._file())
+        _core.verify_index(path_of(self._file()))
 
     @staticmethod
     def salvage(path: Any) -> dict[str, Any]:
         """Rewrite a damaged index file with all codes that are sound; says what was kept and what was lost."""
-        return _core.salvage_index(os.fsdecode(os.fspath(path)), 0)
+        return _core.salvage_index(path_of(path), 0)
 
     # Search
 
@@ -316,7 +316,7 @@ class Index:
         return core.explain(whole_number(n_queries, "n_queries", 0), whole_number(k, "k", 1),
                             None if radius is None else _radius_of(radius), plan, self._threads, chosen)
 
-    def _keys_of_kind(self, keys: Any) -> tuple[Optional[np.ndarray], Optional[list[str]]]:
+    def _keys_of_kind(self, keys: Any) -> tuple[Optional[np.ndarray], Optional[list[bytes]]]:
         if self._snapshot().info["keys"] == "names":
             return None, _names(keys)
         return _ids(keys), None
@@ -341,7 +341,7 @@ def _encoded(data: Any, hasher: Optional[Hasher], n_bits: Optional[int], refined
     return codes, 8 * codes.shape[1] if n_bits is None else int(n_bits), _core.Origin()
 
 
-def _keys(ids: Any, names: Any, count: int) -> tuple[Optional[np.ndarray], Optional[list[str]]]:
+def _keys(ids: Any, names: Any, count: int) -> tuple[Optional[np.ndarray], Optional[list[bytes]]]:
     if ids is not None and names is not None:
         raise MisuseError("keys are ids or names; give one of them")
     keys: Any = None
@@ -374,14 +374,12 @@ def _ids(ids: Any) -> np.ndarray:
     return np.ascontiguousarray(values, np.uint64)
 
 
-def _names(names: Any) -> list[str]:
-    if isinstance(names, str):
-        return [names]
-    listed = list(names)
+def _names(names: Any) -> list[bytes]:
+    listed = [names] if isinstance(names, str) else list(names)
     for name in listed:
         if not isinstance(name, str):
             raise MisuseError(f"names are strings, and {name!r} is not; ids are for an index that was built with ids")
-    return [str(name) for name in listed]
+    return [name.encode("utf-8", "surrogateescape") for name in listed]  # a file of the program may hold any bytes
 
 
 def _key_array(core: Any, ids: np.ndarray) -> np.ndarray:
@@ -394,7 +392,7 @@ def _key_array(core: Any, ids: np.ndarray) -> np.ndarray:
 
 def _originals(rerank: Any) -> Any:
     if isinstance(rerank, (str, os.PathLike)):
-        return os.fsdecode(os.fspath(rerank))
+        return path_of(rerank)
     from ._arrays import as_rows, for_training
 
     return for_training(as_rows(rerank, "rerank"))

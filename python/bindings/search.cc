@@ -183,10 +183,10 @@ py::array names_of(const Index& index, const Uint64s& ids) {
   py::array names(py::dtype("O"), std::vector<py::ssize_t>{ids.size()});
   auto* const out = static_cast<PyObject**>(names.mutable_data());
   for (py::ssize_t i = 0; i < ids.size(); ++i) {
-    py::str name{std::string(index.name(ids.data()[i]))};
-    PyObject* const before = out[i];
-    out[i] = name.release().ptr();
-    Py_XDECREF(before);
+    const std::string_view name = index.name(ids.data()[i]);
+    PyObject* const text = PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape");
+    if (text == nullptr) throw py::error_already_set();
+    Py_XDECREF(std::exchange(out[i], text));
   }
   return names;
 }
@@ -287,7 +287,7 @@ void add_search(py::module_& module) {
              const Vectors vectors = vectors_of(query_vectors);
              const SearchOptions options = search_options(k, {}, plan);
              const IndexKeys keys = keys_of(ids, names);
-             const bool in_file = py::isinstance<py::str>(originals);
+             const bool in_file = py::isinstance<py::bytes>(originals);
              const std::string path = in_file ? originals.cast<std::string>() : "";
              const Vectors base = in_file ? Vectors() : vectors_of(originals.cast<py::array>());
              Found found;

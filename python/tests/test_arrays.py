@@ -156,6 +156,24 @@ def peak_growth(setup, work):
     return float(done.stdout)
 
 
+def test_memory_maps_of_more_than_the_memory(tmp_path):
+    """Two files of 400 MB, of which a process with 200 MB for itself reads every byte."""
+    for name in ("little", "big"):
+        with open(tmp_path / name, "wb") as file:
+            file.truncate(400 * 2 ** 20)
+    peak_growth(f"""
+        h = bdnn.LSH(n_bits=8, n_jobs=1, decoder=False).fit(np.eye(1024, dtype=np.float32))
+        used = int(open("/proc/self/statm").read().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (used + 200 * 2 ** 20,) * 2)""", f"""
+        little, big = (np.memmap({str(tmp_path)!r} + name, kind, "r", shape=(100 * 1024, 1024))
+                       for name, kind in (("/little", "<f4"), ("/big", ">f4")))
+        assert len(h.transform(little)) == len(h.transform(big)) == 100 * 1024
+        try:
+            np.array(little)
+        except MemoryError: pass
+        else: raise SystemExit("the limit does not hold")""")
+
+
 def test_encoding_and_training_do_not_copy_their_input():
     """The inputs have 100 MB each."""
     assert peak_growth("""

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -225,6 +226,17 @@ def test_several_threads_encode_with_one_estimator(data, itq):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_other_threads_run_meanwhile(data, itq):
+    x = np.repeat(data[0], 50, 0)
+    worker = threading.Thread(target=lambda: itq.refined_codes(x, local_search=50))
+    turns = 0
+    worker.start()
+    while worker.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 3
 
 
 def _encode_in_child(hasher, x, queue):

@@ -1,4 +1,5 @@
 """Index files from Python."""
+import os
 import threading
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_names_as_keys(codes, tmp_path):
         index.remove([3])
     with pytest.raises(bdnn.MisuseError, match="by ids"):
         index.filter(mask=np.ones(200, bool))
+
+
+def test_names_and_paths_of_any_bytes(codes, tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.index")
+    index = bdnn.Index.build(path, codes[:2], names=["a", "\udcff"])
+    assert index.search(codes[1:2], 1)[0][0, 0] == "\udcff" and os.path.exists(path)
+    assert len(bdnn.Index.open(os.fsencode(path))) == 2
 
 
 def test_large_ids(codes):
