@@ -3,6 +3,7 @@
 BDNN_BUILD_TREE names a build tree that has the target bdnn_python configured for this interpreter already, such as
 build/release; it is used instead of a new one.
 """
+import importlib.util
 import os
 import pathlib
 import re
@@ -13,6 +14,12 @@ import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+
+# Without this, what is missing shows much later and in other words.
+missing = [name for name in ("numpy", "wheel") if importlib.util.find_spec(name) is None]
+if missing:
+    raise SystemExit(f"bdnn: {sys.executable} has no {' and no '.join(missing)}, which building bdnn needs. Install what is "
+                     "missing, or use Debian's interpreter, /usr/bin/python3, after 'tools/setup build python'.")
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
