@@ -1,12 +1,13 @@
 """Builds bdnn._core with CMake, from the same CMakeLists.txt as the program. The rest is in pyproject.toml.
 
 BDNN_BUILD_TREE names a build tree that has the target bdnn_python configured for this interpreter already, such as
-build/release; it is used instead of a new one.
+build/release; it is used instead of a new one. CMAKE_ARGS has more arguments for CMake.
 """
 import importlib.util
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ class CMakeBuild(build_ext):
         tree.mkdir(parents=True, exist_ok=True)
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         run("cmake", "-S", ROOT, "-B", tree, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DBDNN_BUILD_PYTHON=ON",
-            "-DBDNN_BUILD_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}")
+            "-DBDNN_BUILD_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", "")))
 
 
 def run(*command):

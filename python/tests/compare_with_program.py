@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--bits", type=int, default=32)
     parser.add_argument("--quick", action="store_true", help="few steps of training")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     x = bdnn.load_vectors(arguments.vectors)[:arguments.samples]
     labels = bdnn.load_labels(arguments.labels)[:arguments.samples]
     print(f"{len(x)} vectors of dimension {x.shape[1]}, {arguments.bits} bits, with 1 and 2 jobs")
