@@ -131,6 +131,10 @@ struct Model {
 void save_model(const Model& model, const std::string& path);
 Model load_model(const std::string& path);
 
+// The content of a model file, for those who keep models elsewhere; `name` is what messages call it.
+std::string serialize_model(const Model& model);
+Model parse_model(std::string_view bytes, const std::string& name);
+
 // The checksum of the model file: equal for equal models. Codes record the fingerprint of their model.
 std::string fingerprint(const Model& model);
 

@@ -23,6 +23,10 @@ class Progress {
   // reports its earlier rounds again.
   using Round = std::vector<std::pair<std::string, double>>;
   virtual void round(const Round& values) { (void)values; }
+
+  // Called often and from any thread, several at once: before each block of samples that a job works on. An exception
+  // cancels the job without waiting for the next step.
+  virtual void poll() {}
 };
 
 }  // namespace bdnn

@@ -29,7 +29,7 @@ class Ranking {
   virtual void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const = 0;
 };
 
-// Scores by squared Euclidean distance to the original vectors, which are read from their mapped file.
+// Scores by squared Euclidean distance to the original vectors, which are read from their mapped file or from memory.
 class VectorRanking final : public Ranking {
  public:
   // `path`: .fvecs, .bvecs, .ivecs or .npy in C order, of float or uint8; vector i belongs to id i.
@@ -38,6 +38,10 @@ class VectorRanking final : public Ranking {
   // The same for results of `index`, whose keys may be names: vector i belongs to key i. Keys that the index does not
   // have are ignored.
   VectorRanking(const std::string& path, const Vectors& queries, const Index& index, const IndexKeys& keys);
+
+  // The same with vectors in memory, of float or uint8.
+  VectorRanking(const Vectors& vectors, const Vectors& queries);
+  VectorRanking(const Vectors& vectors, const Vectors& queries, const Index& index, const IndexKeys& keys);
   ~VectorRanking() override;
 
   void score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const override;

@@ -99,6 +99,11 @@ struct VectorsFile {
 // Reads a whole file of vectors.
 Vectors load_vectors(const VectorsFile& file);
 
+// Writes .fvecs .ivecs .bvecs, .npy, idx (also .gz), HDF5, MATLAB or CSV, chosen by the file name. Elements keep their
+// type if the format has it; otherwise they become the first type of the format that holds them all. A value that would
+// be lost raises Error.
+void save_vectors(const Vectors& vectors, const std::string& path);
+
 // Reads one column or one row of integers from a file of any of these formats; as ids, they go up to 2^64 - 1.
 std::vector<std::int64_t> load_integers(const std::string& path);
 std::vector<std::uint64_t> load_ids(const std::string& path);
@@ -115,5 +120,8 @@ using LabelNames = std::unordered_map<std::int64_t, std::string>;
 // quoted.
 std::vector<std::int64_t> load_labels(const VectorsFile& file, LabelNames* names = nullptr);
 std::int64_t label_of(std::string_view name);  // 63 bits of a hash, never negative
+
+// Writes labels as vectors of dimension 1, in the smallest type that holds them. Returns what was written.
+Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path);
 
 }  // namespace bdnn

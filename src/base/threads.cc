@@ -6,10 +6,11 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "bdnn/progress.h"
 
 namespace bdnn {
 
-Threads::Threads(int count) {
+Threads::Threads(int count, Progress* progress) : progress_(progress) {
   if (count < 0 || count > kMostThreads) {
     misuse("{} threads were asked for; ask for 1 to {}, or 0 for one per core", count, kMostThreads);
   }
@@ -80,6 +81,16 @@ void Threads::for_each(std::size_t blocks, const std::function<void(std::size_t,
   const auto job = [&](int worker) {
     // Blocks are handed out in order, so every block below a failed one has been started and will be finished.
     while (!stop) {
+      if (progress_ != nullptr) {
+        try {
+          progress_->poll();
+        } catch (...) {  // before a block is taken: every block that was taken is finished, so no turn is left out
+          const std::lock_guard lock(failure_mutex);
+          stop = true;
+          if (!failed) failed = std::current_exception();
+          return;
+        }
+      }
       const std::size_t block = next.fetch_add(1);
       if (block >= blocks) return;
       try {

@@ -11,13 +11,16 @@
 
 namespace bdnn {
 
+class Progress;
+
 inline constexpr int kMostThreads = 4096;
 
 // A team of threads that lives as long as this object. The caller's thread is its worker 0.
 class Threads {
  public:
-  // 0: one per core. Fewer, where the system refuses; a negative count or one above kMostThreads raises Error.
-  explicit Threads(int count = 0);
+  // 0: one per core. Fewer, where the system refuses; a negative count or one above kMostThreads raises Error. If
+  // `progress` is given, it is polled before every block, and an exception from it ends the work.
+  explicit Threads(int count = 0, Progress* progress = nullptr);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
@@ -38,6 +41,7 @@ class Threads {
   void run(const std::function<void(int worker)>& job);  // on every worker, and waits for all
   void serve(int worker);
 
+  Progress* progress_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/blocks.h"
+#include "bdnn/progress.h"
 
 namespace bdnn {
 namespace {
@@ -46,6 +47,29 @@ TEST(Threads, CommitsComeInOrderOneAtATime) {
       });
   ASSERT_EQ(order.size(), 200U);
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
+}
+
+// Also in order, where a block that is left out would leave the others waiting for their turn.
+TEST(Threads, AnExceptionFromAPollEndsTheWork) {
+  class Impatient final : public Progress {
+   public:
+    void poll() override {
+      if (++polls > 20) throw std::runtime_error("enough");
+    }
+    std::atomic<int> polls{0};
+  };
+  for (const int count : {1, 4}) {
+    for (const bool ordered : {false, true}) {
+      Impatient progress;
+      Threads threads(count, &progress);
+      std::atomic<int> worked{0};
+      const auto work = [&](std::size_t, int) { ++worked; };
+      const auto nothing = [](std::size_t, int) {};
+      EXPECT_THROW(ordered ? threads.in_order(1000, work, nothing) : threads.for_each(1000, work), std::runtime_error);
+      EXPECT_LE(worked, 20);
+      EXPECT_GT(worked, 0);
+    }
+  }
 }
 
 TEST(Threads, TheLowestFailedBlockIsReported) {

@@ -159,7 +159,7 @@ std::size_t encode_file(const Model& model, const VectorsFile& file, const std::
     std::shared_ptr<std::byte> vectors;
     std::vector<std::uint8_t> codes;
   };
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   std::vector<FileWorker> workers(static_cast<std::size_t>(threads.count()));
   for (auto& own : workers) {
     own.vectors = allocate_vectors({shape.dimension, std::min(kSamplesPerBlock, shape.count), shape.element}, from);

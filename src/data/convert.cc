@@ -157,6 +157,26 @@ Shape convert_file(const VectorsFile& from, const std::string& to, const Convert
   return out;
 }
 
+void save_vectors(const Vectors& vectors, const std::string& path) {
+  const Format& format = format_for_writing(path);
+  const Shape& in = vectors.shape();
+  const Shape out{in.dimension, in.count, element_for(format, in.element)};
+  const auto writer = format.create({path, out, "", {}});
+  const std::size_t block =
+      std::max<std::size_t>(1, (std::size_t{4} << 20) / std::max<std::size_t>(1, in.bytes_per_vector()));
+  std::vector<std::byte> converted(in.element == out.element ? 0 : std::min(block, in.count) * out.bytes_per_vector());
+  for (std::size_t i = 0; i < in.count; i += block) {
+    const std::size_t n = std::min(block, in.count - i);
+    const std::byte* from = vectors.data() + i * in.bytes_per_vector();
+    if (in.element != out.element) {
+      convert_elements(in.element, from, n * in.dimension, out.element, converted.data(), i, in.dimension);
+      from = converted.data();
+    }
+    writer->write(n, from);
+  }
+  writer->finish();
+}
+
 Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path) {
   if (labels.empty()) misuse("{}: there are no labels to write", path);
   const Format& format = format_for_writing(path);

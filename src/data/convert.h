@@ -33,7 +33,4 @@ struct ConvertOptions {
 };
 Shape convert_file(const VectorsFile& from, const std::string& to, const ConvertOptions& options);
 
-// Writes labels as vectors of dimension 1, in the smallest type that holds them.
-Shape save_labels(const std::vector<std::int64_t>& labels, const std::string& path);
-
 }  // namespace bdnn

@@ -93,6 +93,25 @@ TEST(Half, KnownValuesAndRounding) {
   EXPECT_EQ(Half::from(0x1.8p-25F).bits, 0x0001);
 }
 
+TEST(SaveVectors, ComesBackFromEveryFormatInATypeThatHoldsIt) {
+  const TemporaryDirectory folder;
+  const std::vector<float> values = {0, 1, 2.5, -3, 1e30F, 7};
+  const Vectors x(2, 3, values);
+  for (const char* name : {"x.fvecs", "x.npy", "x.hdf5", "x.mat", "x.csv"}) {
+    save_vectors(x, folder / name);
+    const Vectors back = load_vectors(folder / name);
+    ASSERT_EQ(back.dimension(), 2U) << name;
+    ASSERT_EQ(back.size(), 3U) << name;
+    std::vector<float> scratch(values.size());
+    const float* floats = back.floats(0, 3, scratch.data());
+    EXPECT_EQ(std::vector<float>(floats, floats + values.size()), values) << name;
+  }
+  EXPECT_BDNN_ERROR(save_vectors(x, folder / "x.bvecs"), failure, "2.5 in row 1, column 0 cannot be kept as u8");
+  const std::vector<std::uint8_t> bytes = {1, 2, 3, 255};
+  save_vectors(Vectors::view(bytes.data(), 2, 2), folder / "u.bvecs");
+  EXPECT_EQ(load_vectors(folder / "u.bvecs").shape().element, Element::u8);
+}
+
 TEST(ConvertFile, ChoosesATypeThatHoldsTheValues) {
   const TemporaryDirectory directory;
   const std::vector<std::int64_t> labels = {1, 2, 3};

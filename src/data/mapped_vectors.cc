@@ -25,4 +25,11 @@ MappedVectors::MappedVectors(const std::string& path) : path_(path) {
   first_ = static_cast<const std::byte*>(memory_.get()) + placement->offset;
 }
 
+MappedVectors::MappedVectors(const Vectors& vectors, std::string name)
+    : path_(std::move(name)),
+      shape_(vectors.shape()),
+      memory_(std::make_shared<const Vectors>(vectors)),
+      first_(vectors.data()),
+      stride_(vectors.shape().bytes_per_vector()) {}
+
 }  // namespace bdnn

@@ -1,4 +1,4 @@
-// Vectors read where they stand in their file, a few at a time and in any order.
+// Vectors read where they stand, in their file or in memory, a few at a time and in any order.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ class MappedVectors {
  public:
   // .fvecs, .ivecs, .bvecs and .npy in C order. What cannot be mapped raises Error that says what can.
   explicit MappedVectors(const std::string& path);
+  MappedVectors(const Vectors& vectors, std::string name);  // `name` is what messages call them
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  // or name
   const Shape& shape() const { return shape_; }
   const std::byte* operator[](std::size_t i) const { return first_ + i * stride_; }
 

@@ -298,7 +298,7 @@ Metric metric_by_name(const std::string& name) {
 GroundTruth exact_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                              Progress& progress) {
   check(database, queries, options);
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   const CentredVectors centred(database, queries, options.metric, threads);
   const auto workers = static_cast<std::size_t>(threads.count());
   const std::size_t block = queries_per_block(database, queries, options.k, workers);

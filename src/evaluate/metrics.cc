@@ -260,7 +260,7 @@ MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const 
   if (!compares_codes(by)) misuse("a ranking by {} needs vectors as queries; evaluate_scores() has it", name_of(by));
   check_codes(database, queries);
   check_relevance(relevance, options, database.size(), queries.size());
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   if (by == RankBy::spherical) {
     const SphericalRankings rankings(database, queries, relevance, options.ties);
     return mean_over(rankings, database, queries.size(), relevance, without_radii(options), threads, progress);
@@ -275,7 +275,7 @@ MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& databa
   check_codes_match(model, database.bits(), database.origin());
   if (options.ties == Ties::order) misuse("codes that score the same are not put in the order of the database");
   check_relevance(relevance, options, database.size(), queries.size());
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   const CodeScores scores(model, by);
   const ScoreRankings rankings(scores, database, queries, relevance, threads);
   return mean_over(rankings, database, queries.size(), relevance, without_radii(options), threads, progress);

@@ -148,7 +148,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
     misuse("there are {} labels for {} vectors; there is to be one for each", options.labels.size(), vectors.size());
   }
   if (options.resume && options.checkpoint.empty()) misuse("to resume, say where the checkpoint is");
-  Threads threads(options.threads);
+  Threads threads(options.threads, &progress);
   Model model;
   OptionValues set = options.set;
   const Preparation preparation = take_preparation(options.method, set);

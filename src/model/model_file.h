@@ -1,7 +1,6 @@
-// The model file, apart from the file system; the fuzzer feeds parse_model() whatever it likes.
+// What the library itself needs of the model file.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "bdnn/model.h"
@@ -12,11 +11,6 @@ class OutputFile;
 
 // Writes the model to a file that is open already, and commits it.
 void save_model(const Model& model, OutputFile& file);
-
-std::string serialize_model(const Model& model);
-
-// `name` is what messages call it. Throws Error for anything but a valid model.
-Model parse_model(std::string_view bytes, const std::string& name);
 
 // Whether these first bytes of a file may be a model's.
 bool looks_like_model(std::string_view head);

@@ -39,6 +39,9 @@ double square_distance(const std::byte* vector, const float* query, std::size_t 
 }  // namespace
 
 struct VectorRanking::State {
+  State(MappedVectors originals, const Vectors& of_queries);
+  void take_keys(const Index& index, const IndexKeys& keys);
+
   MappedVectors vectors;
   std::vector<float> queries;
   std::size_t query_count = 0;
@@ -52,35 +55,37 @@ struct VectorRanking::State {
   }
 };
 
-VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
-    : state_(new State{MappedVectors(path), {}, queries.size()}) {
-  const Shape& shape = state_->vectors.shape();
+VectorRanking::State::State(MappedVectors originals, const Vectors& of_queries)
+    : vectors(std::move(originals)), query_count(of_queries.size()) {
+  const std::string& path = vectors.path();
+  const Shape& shape = vectors.shape();
   if (shape.element != Element::f32 && shape.element != Element::u8) {
     misuse("{}: holds {} values; vectors to rank by must be f32 or u8; convert them first", path,
            name_of(shape.element));
   }
-  if (shape.dimension != queries.dimension()) {
-    misuse("{}: has vectors of dimension {}, the queries have {}", path, shape.dimension, queries.dimension());
+  if (shape.dimension != of_queries.dimension()) {
+    misuse("{}: has vectors of dimension {}, the queries have {}", path, shape.dimension, of_queries.dimension());
   }
-  state_->queries.resize(queries.size() * queries.dimension());
-  const float* values = queries.floats(0, queries.size(), state_->queries.data());
-  if (values != state_->queries.data() && !state_->queries.empty()) {
-    std::memcpy(state_->queries.data(), values, state_->queries.size() * sizeof(float));
+  queries.resize(of_queries.size() * of_queries.dimension());
+  const float* values = of_queries.floats(0, of_queries.size(), queries.data());
+  if (values != queries.data() && !queries.empty()) {
+    std::memcpy(queries.data(), values, queries.size() * sizeof(float));
   }
 }
 
-VectorRanking::VectorRanking(const std::string& path, const Vectors& queries, const Index& index, const IndexKeys& keys)
-    : VectorRanking(path, queries) {
+void VectorRanking::State::take_keys(const Index& index, const IndexKeys& keys) {
   const bool by_name = index.info().names;
   const std::size_t count = by_name ? keys.names.size() : keys.ids.size();
-  const std::size_t vectors = state_->vectors.shape().count;
-  if (count != vectors) {
-    misuse("{}: has {} vectors, and {} {} were given; give one for each", path, vectors, count,
+  const std::string& path = vectors.path();
+  if (count != vectors.shape().count) {
+    misuse("{}: has {} vectors, and {} {} were given; give one for each", path, vectors.shape().count, count,
            by_name ? "names" : "ids");
   }
-  auto& rows = state_->rows.emplace();
+  auto& row_of_id = rows.emplace();
   const auto add = [&](std::uint64_t id, std::uint64_t row) {
-    if (!rows.emplace(id, row).second) misuse("{}: vectors {} and {} have the same key", path, rows[id], row);
+    if (!row_of_id.emplace(id, row).second) {
+      misuse("{}: vectors {} and {} have the same key", path, row_of_id[id], row);
+    }
   };
   for (std::size_t i = 0; i < keys.ids.size() && !by_name; ++i) add(keys.ids[i], i);
   const std::vector<Segment>& segments = index.content().segments;
@@ -89,6 +94,22 @@ VectorRanking::VectorRanking(const std::string& path, const Vectors& queries, co
       if (const auto row = segments[s].keys.find(std::string_view(keys.names[i]))) add(row_handle(s, *row), i);
     }
   }
+}
+
+VectorRanking::VectorRanking(const std::string& path, const Vectors& queries)
+    : state_(new State(MappedVectors(path), queries)) {}
+
+VectorRanking::VectorRanking(const std::string& path, const Vectors& queries, const Index& index, const IndexKeys& keys)
+    : VectorRanking(path, queries) {
+  state_->take_keys(index, keys);
+}
+
+VectorRanking::VectorRanking(const Vectors& vectors, const Vectors& queries)
+    : state_(new State(MappedVectors(vectors, "the vectors to rank by"), queries)) {}
+
+VectorRanking::VectorRanking(const Vectors& vectors, const Vectors& queries, const Index& index, const IndexKeys& keys)
+    : VectorRanking(vectors, queries) {
+  state_->take_keys(index, keys);
 }
 
 VectorRanking::~VectorRanking() = default;

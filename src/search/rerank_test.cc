@@ -66,9 +66,10 @@ TEST(Rerank, EqualsASortByTheDistanceOfTheVectors) {
                                         std::pair("f.npy", Element::f32), std::pair("u.npy", Element::u8)}) {
       save(folder / name, dimension, base, element);
       const VectorRanking ranking(folder / name, Vectors(dimension, 4, query));
+      const VectorRanking in_memory(load_vectors(folder / name), Vectors(dimension, 4, query));
       for (const int threads : {1, 2}) {
         RankedResults ranked;
-        rerank(shortlists, ranking, 10, threads, ranked);
+        rerank(shortlists, threads == 1 ? ranking : in_memory, 10, threads, ranked);
         for (std::size_t q = 0; q < 4; ++q) {
           EXPECT_EQ(std::vector<Ranked>(ranked[q].begin(), ranked[q].end()), expected[q]) << name;
         }
