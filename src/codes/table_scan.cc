@@ -117,13 +117,14 @@ class Reporter {
   std::uint32_t wanted_ = 0;  // queries that anything is near enough to
 };
 
-template <class Lane>
-void scan_lanes(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
+// kLanes is the number of lanes of a code, 0 where only `any_lanes` knows.
+template <class Lane, std::size_t kLanes>
+void scan_lanes(const std::uint8_t* tiles, std::size_t tile_count, std::size_t any_lanes, std::size_t first_row,
                 ScanTask* tasks, std::size_t task_count, HitSink sink, std::uint8_t* tables) {
-  const Tag d;
   constexpr std::size_t kStrip = kLine / sizeof(Lane);
   static_assert(kStrip % kTogether == 0);
   constexpr std::size_t kTable = 256 * kQueriesPerTable;
+  const std::size_t lanes = kLanes == 0 ? any_lanes : kLanes;
   fill_tables(lanes * sizeof(Lane), tasks, task_count, tables);
   Reporter<Lane> reporter(lanes, tasks, task_count, sink);
   Numbers limits = reporter.limits();
@@ -131,13 +132,12 @@ void scan_lanes(const std::uint8_t* tiles, std::size_t tile_count, std::size_t l
     const std::uint8_t* lines = tiles + strip * lanes * kLine;
     for (std::size_t first = 0; first < kStrip; first += kTogether, lines += kTogether * sizeof(Lane)) {
       Numbers sums[kTogether];
-      for (auto& sum : sums) {
-        for (auto& part : sum.of) part = hn::Zero(d);
-      }
+      for (std::size_t i = 0; i < kTogether; ++i) sums[i] = load(tables + lines[i * sizeof(Lane)] * kQueriesPerTable);
       const std::uint8_t* at = lines;
       const std::uint8_t* table = tables;
       for (std::size_t w = 0; w < lanes; ++w, at += kLine, table += sizeof(Lane) * kTable) {
         for (std::size_t byte = 0; byte < sizeof(Lane); ++byte) {
+          if (w == 0 && byte == 0) continue;
           for (std::size_t i = 0; i < kTogether; ++i) {
             const Numbers more = load(table + byte * kTable + at[i * sizeof(Lane) + byte] * kQueriesPerTable);
             for (std::size_t part = 0; part < kVectors; ++part) {
@@ -169,10 +169,10 @@ void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_
     kernel(tiles, tile_count, layout.lanes, first_row, tasks, task_count, sink, tables);
   };
   switch (layout.lane_bytes) {
-    case 1: return run(scan_lanes<std::uint8_t>);
-    case 2: return run(scan_lanes<std::uint16_t>);
-    case 4: return run(scan_lanes<std::uint32_t>);
-    default: return run(scan_lanes<std::uint64_t>);
+    case 1: return run(scan_lanes<std::uint8_t, 1>);
+    case 2: return run(scan_lanes<std::uint16_t, 1>);
+    case 4: return layout.lanes == 1 ? run(scan_lanes<std::uint32_t, 1>) : run(scan_lanes<std::uint32_t, 0>);
+    default: return layout.lanes == 1 ? run(scan_lanes<std::uint64_t, 1>) : run(scan_lanes<std::uint64_t, 0>);
   }
 }
 

@@ -72,7 +72,7 @@ Case random_case(std::uint64_t seed) {
   c.model.decoder = Decoder{random_layer(BitGroups(bits, group).features(), dimension, random), group};
   c.codes = random_codes(bits, count, random);
   // A batch of many queries shares its tables, and one of more than 32 is two batches.
-  const std::size_t most_queries = random.below(8) == 0 ? 40 : count > 400 ? 3 : 9;
+  const std::size_t most_queries = count > 400 ? 3 : random.below(8) == 0 ? 40 : 9;
   c.queries = random_vectors(dimension, 1 + random.below(most_queries), random);
   c.k = 1 + random.below(random.below(3) == 0 ? std::min<std::size_t>(count, 400) + 5 : 20);
   c.by = random.below(3) == 0 ? RankBy::asymmetric : RankBy::reconstruction;
