@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 namespace bdnn::bench {
 namespace {
@@ -114,7 +115,55 @@ PopcountsOfFour& popcounts_of_four(const std::string& target) {
   return by_words;
 }
 
+constexpr std::size_t kPerTable = 32;
+
+// The least distance of the codes to each of 32 queries, by tables of the values of each byte of a code.
+template <std::size_t kBytes>
+__attribute__((target("avx2"))) std::uint64_t by_tables_256(const std::uint8_t* codes, std::size_t count,
+                                                            const std::uint8_t* tables) {
+  constexpr std::size_t kCodes = 8;
+  __m256i least = _mm256_set1_epi8(-1);
+  for (std::size_t i = 0; i + kCodes <= count; i += kCodes) {
+    __m256i sums[kCodes];
+    for (auto& sum : sums) sum = _mm256_setzero_si256();
+    for (std::size_t byte = 0; byte < kBytes; ++byte) {
+      for (std::size_t c = 0; c < kCodes; ++c) {
+        const std::size_t value = codes[(i + c) * kBytes + byte];
+        const auto* at = reinterpret_cast<const __m256i*>(tables + (byte * 256 + value) * kPerTable);
+        sums[c] = _mm256_adds_epu8(sums[c], _mm256_load_si256(at));
+      }
+    }
+    for (const auto& sum : sums) least = _mm256_min_epu8(least, sum);
+  }
+  std::uint64_t lanes[4];
+  std::memcpy(lanes, &least, sizeof lanes);
+  return lanes[0] ^ lanes[1] ^ lanes[2] ^ lanes[3];
+}
+
 }  // namespace
+
+std::uint64_t bare_tables(const std::uint8_t* codes, std::size_t count, std::size_t bytes, const std::uint8_t* queries,
+                          std::size_t query_count) {
+  const auto run = bytes == 4    ? by_tables_256<4>
+                   : bytes == 8  ? by_tables_256<8>
+                   : bytes == 16 ? by_tables_256<16>
+                                 : by_tables_256<32>;
+  std::vector<std::uint8_t> room(bytes * 256 * kPerTable + 64);
+  std::uint8_t* tables = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64);
+  std::uint64_t total = 0;
+  for (std::size_t first = 0; first + kPerTable <= query_count; first += kPerTable) {
+    for (std::size_t byte = 0; byte < bytes; ++byte) {
+      for (unsigned value = 0; value < 256; ++value) {
+        for (std::size_t q = 0; q < kPerTable; ++q) {
+          const std::uint8_t own = queries[(first + q) * bytes + byte];
+          tables[(byte * 256 + value) * kPerTable + q] = static_cast<std::uint8_t>(std::popcount(own ^ value));
+        }
+      }
+    }
+    total += run(codes, count, tables);
+  }
+  return total;
+}
 
 std::uint64_t bare_popcounts(const std::string& target, const std::uint8_t* codes, std::size_t bytes,
                              const std::uint64_t* words, std::size_t queries) {

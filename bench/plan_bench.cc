@@ -1,4 +1,5 @@
-// The planner's choice beside both plans, over a grid of regimes: plan_bench [CODES QUERIES]... One thread.
+// The planner's choice beside both plans, over a grid of regimes: plan_bench [CODES QUERIES]... One thread, so
+// that CPU time, which other programs lengthen little, is what a search takes.
 #include <fmt/format.h>
 
 #include "bdnn/index.h"
@@ -34,13 +35,13 @@ Codes slice(const Codes& codes, std::size_t from, std::size_t count) {
 
 // Every plan's best time, in turns of as many runs each: the fewer, the longer the slowest plan takes.
 std::vector<double> times_of(const bdnn::bench::Rivals& plans) {
-  const auto first = bdnn::bench::best_times(1, plans);
+  const auto first = bdnn::bench::best_times(1, plans, bdnn::bench::cpu_now);
   const double slowest = *std::max_element(first.begin(), first.end());
   const int runs = std::clamp(static_cast<int>(kTurn / slowest), 1, kMostRuns);
   double turn = 0;
   for (const double time : first) turn += (runs + 1) * time;
   const int rounds = std::clamp(static_cast<int>(kLongEnough / turn), kLeastRounds, kMostRounds);
-  return bdnn::bench::best_warm_times(rounds, runs, plans);
+  return bdnn::bench::best_warm_times(rounds, runs, plans, bdnn::bench::cpu_now);
 }
 
 void regime(const std::string& name, const bdnn::Index& index, const std::vector<Codes>& calls,

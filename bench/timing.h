@@ -48,12 +48,12 @@ inline std::vector<double> best_times(int rounds, const Rivals& rivals, double (
 
 // The same for work that is shorter than what the caches remember: a turn is an untimed run, which finds the caches as
 // another rival left them, and `runs` timed ones.
-inline std::vector<double> best_warm_times(int rounds, int runs, const Rivals& rivals) {
+inline std::vector<double> best_warm_times(int rounds, int runs, const Rivals& rivals, double (*clock)() = now) {
   std::vector<double> best(rivals.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < rivals.size(); ++i) {
       rivals[i]();
-      best[i] = std::min(best[i], best_times(runs, {rivals[i]}).front());
+      best[i] = std::min(best[i], best_times(runs, {rivals[i]}, clock).front());
     }
   }
   return best;

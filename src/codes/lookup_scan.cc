@@ -1,5 +1,6 @@
 #include "codes/lookup_scan.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -40,17 +41,20 @@ HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
   return Vector{_mm512_mask_blend_epi8(_mm512_movepi8_mask(at.raw), low, high)};
 }
 #else
-// Sixteen tables of 16, of which the upper bits choose one.
-HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
-  const Tag d;
-  const auto low = hn::And(at, hn::Set(d, std::uint8_t{0x0F}));
-  const auto high = upper_bits(at);
-  auto found = hn::Zero(d);
-  for (unsigned part = 0; part < 16; ++part) {
-    const auto here = hn::Eq(high, hn::Set(d, static_cast<std::uint8_t>(part)));
-    found = hn::Or(found, hn::IfThenElseZero(here, look_up(table + 16 * part, low)));
+// From kTables tables of 16, by the highest of the bits that choose among them first: so few results wait at a time
+// that they stay in registers.
+template <unsigned kTables>
+HWY_INLINE Vector look_up_among(const std::uint8_t* table, Vector low, Vector at) {
+  if constexpr (kTables == 1) {
+    return look_up(table, low);
+  } else {
+    const auto upper = hn::TestBit(at, hn::Set(Tag(), static_cast<std::uint8_t>(8 * kTables)));
+    return hn::IfThenElse(upper, look_up_among<kTables / 2>(table + 8 * kTables, low, at),
+                          look_up_among<kTables / 2>(table, low, at));
   }
-  return found;
+}
+HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
+  return look_up_among<16>(table, hn::And(at, hn::Set(Tag(), std::uint8_t{0x0F})), at);
 }
 #endif
 #endif
@@ -152,6 +156,96 @@ void sum_eight_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blo
   sum_all<LookupWidth::eight_bits>(codes, rows, blocks, values, sums);
 }
 
+// The other way round: the queries are the lanes, and codes follow one after the other.
+using SharedTag = hn::CappedTag<std::uint8_t, kQueriesPerSharedScan>;
+constexpr std::size_t kSharedVectors = kQueriesPerSharedScan / hn::MaxLanes(SharedTag());
+constexpr std::size_t kSharedCodes = 4 / std::min<std::size_t>(kSharedVectors, 4);  // whose sums registers hold
+
+struct SharedSums {
+  hn::Vec<SharedTag> of[kSharedVectors];
+};
+
+// The sums of kSharedCodes codes that follow each other in a block.
+HWY_INLINE void add_shared_rows(const std::uint8_t* HWY_RESTRICT codes, std::size_t rows,
+                                const std::uint8_t* HWY_RESTRICT values, SharedSums* sums) {
+  const SharedTag d;
+  SharedSums own[kSharedCodes];
+  for (auto& sum : own) {
+    for (auto& part : sum.of) part = hn::Zero(d);
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < kSharedCodes; ++i) {
+      const std::uint8_t* at = values + codes[i] * kQueriesPerSharedScan;
+      for (std::size_t part = 0; part < kSharedVectors; ++part) {
+        own[i].of[part] = hn::SaturatedAdd(own[i].of[part], hn::Load(d, at + part * hn::MaxLanes(d)));
+      }
+    }
+    codes += kCodesPerTableBlock;
+    values += 256 * kQueriesPerSharedScan;
+  }
+  for (std::size_t i = 0; i < kSharedCodes; ++i) sums[i] = own[i];
+}
+
+void scan_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                 ByteTables* queries, std::size_t query_count) {
+  const SharedTag d;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  alignas(kQueriesPerSharedScan) std::uint8_t limits[kQueriesPerSharedScan] = {};
+  for (std::size_t q = 0; q < query_count; ++q) limits[q] = queries[q].limit;
+  SharedSums limit;
+  for (std::size_t part = 0; part < kSharedVectors; ++part) limit.of[part] = hn::Load(d, limits + part * kLanes);
+  const auto queries_there = static_cast<std::uint32_t>((std::uint64_t{1} << query_count) - 1);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::uint8_t* at = codes + block * rows * kCodesPerTableBlock;
+    for (std::size_t first = 0; first < kCodesPerTableBlock; first += kSharedCodes) {
+      SharedSums sums[kSharedCodes];
+      add_shared_rows(at + first, rows, values, sums);
+      for (std::size_t i = 0; i < kSharedCodes; ++i) {
+        std::uint32_t mask = 0;
+        for (std::size_t part = 0; part < kSharedVectors; ++part) {
+          const auto sum = sums[i].of[part];
+          std::uint8_t bits[8] = {};
+          hn::StoreMaskBits(d, hn::Eq(hn::Min(sum, limit.of[part]), sum), bits);
+          std::uint32_t own = 0;
+          std::memcpy(&own, bits, (kLanes + 7) / 8);
+          mask |= own << part * kLanes;
+        }
+        mask &= queries_there;
+        if (HWY_LIKELY(mask == 0)) continue;
+        for (; mask != 0; mask &= mask - 1) {
+          ByteTables& own = queries[std::countr_zero(mask)];
+          own.found[own.found_count++] = static_cast<std::uint32_t>(block * kCodesPerTableBlock + first + i);
+        }
+      }
+    }
+  }
+}
+
+// As measured by bench/reconstruction_bench. For eight bits, VBMI is better still; for four, wide vectors are, and
+// shuffles where the shared tables would leave the second-level cache.
+std::size_t least_to_share(LookupWidth width, std::size_t rows) {
+  constexpr std::size_t kNever = kQueriesPerSharedScan + 1;
+  if (width == LookupWidth::eight_bits) return HWY_TARGET == HWY_AVX3_DL ? kNever : 3;
+  if (HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || rows > 34) return kNever;
+  return rows <= 9 ? 20 : 28;
+}
+
+void sum_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                std::uint8_t* sums) {
+  const SharedTag d;
+  for (std::size_t first = 0; first < blocks * kCodesPerTableBlock; first += kSharedCodes) {
+    const std::size_t block = first / kCodesPerTableBlock * kCodesPerTableBlock;
+    SharedSums own[kSharedCodes];
+    add_shared_rows(codes + block * rows + (first - block), rows, values, own);
+    for (const auto& sum : own) {
+      for (const auto& part : sum.of) {
+        hn::StoreU(part, d, sums);
+        sums += hn::MaxLanes(d);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bdnn::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -163,6 +257,9 @@ HWY_EXPORT(scan_four_bits);
 HWY_EXPORT(scan_eight_bits);
 HWY_EXPORT(sum_four_bits);
 HWY_EXPORT(sum_eight_bits);
+HWY_EXPORT(least_to_share);
+HWY_EXPORT(scan_shared);
+HWY_EXPORT(sum_shared);
 }  // namespace
 
 void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
@@ -183,6 +280,23 @@ void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, 
   } else {
     HWY_DYNAMIC_DISPATCH(sum_four_bits)(codes, rows, blocks, values, sums);
   }
+}
+
+bool shares_tables(LookupWidth width, std::size_t rows, std::size_t query_count) {
+  choose_simd_target();
+  return query_count >= HWY_DYNAMIC_DISPATCH(least_to_share)(width, rows);
+}
+
+void scan_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                        ByteTables* queries, std::size_t query_count) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(scan_shared)(codes, rows, blocks, values, queries, query_count);
+}
+
+void sum_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                       std::uint8_t* sums) {
+  choose_simd_target();
+  HWY_DYNAMIC_DISPATCH(sum_shared)(codes, rows, blocks, values, sums);
 }
 
 }  // namespace bdnn

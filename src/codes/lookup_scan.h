@@ -1,4 +1,7 @@
-// Sums of small tables over pieces of codes, of four or eight bits, 64 codes at a time in registers.
+// Sums of small tables over pieces of codes, of four or eight bits. Either the codes are the lanes of a vector, 64 at a
+// time, and shuffles look their values up, or the queries are, up to 32 of them, and a code's byte has a vector of
+// values in memory. A shuffle knows 16 values, so that without AVX-512 VBMI, which knows 128, the second way is by far
+// the faster one for 256, given enough queries.
 #pragma once
 
 #include <cstddef>
@@ -31,5 +34,20 @@ void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows,
 // The sums themselves, of one query: 64 per block.
 void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
                 const std::uint8_t* values, std::uint8_t* sums);
+
+inline constexpr std::size_t kQueriesPerSharedScan = 32;
+
+// Whether so many queries are answered sooner by shared tables on this machine.
+bool shares_tables(LookupWidth width, std::size_t rows, std::size_t query_count);
+
+// The same for up to kQueriesPerSharedScan queries and bytes of codes: for each byte, for each of its 256 values,
+// `values` has 32 numbers, one per query, at a multiple of 32 bytes; the queries' own `values` are not read. The
+// numbers of queries that are not there may be anything.
+void scan_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                        ByteTables* queries, std::size_t query_count);
+
+// 32 sums for each code.
+void sum_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
+                       std::uint8_t* sums);
 
 }  // namespace bdnn

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "codes/hamming_scan.h"
+#include "codes/table_scan.h"
 #include "search/combinations.h"
 #include "search/costs.h"
 
@@ -198,7 +199,12 @@ std::vector<ProbeStep> expect_steps(const Segment& segment) {
 
 double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
   const double bytes = as_real(layout.bytes(codes));
-  return bytes / kLine * (scan_line_cost(layout) + fetch_cost(bytes) / as_real(queries_per_fetch(queries)));
+  const std::size_t together = queries_per_fetch(queries);
+  const std::size_t by_tables = queries_by_tables(layout, codes, together);
+  double line = fetch_cost(bytes);
+  if (by_tables > 0) line += table_line_cost(layout) * as_real((by_tables + kQueriesPerTable - 1) / kQueriesPerTable);
+  line += scan_line_cost(layout) * as_real(together - by_tables);
+  return bytes / kLine * line / as_real(together);
 }
 
 std::size_t likely_distance(const Segment& segment, const Workload& workload) {

@@ -46,14 +46,16 @@ struct Scan {
     return false;
   }
 
-  void tiles(std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first, std::size_t count) const {
+  void tiles(TableRoom& tables, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
+             std::size_t count) const {
     const auto row = static_cast<std::uint32_t>(first * source.layout.codes_per_tile());
-    scan_tiles(source.layout, at, count, row, tasks.data(), tasks.size(), Collector::sink);
+    scan_tasks(source.layout, at, count, row, tasks.data(), tasks.size(), Collector::sink, tables);
   }
 
   // Tiles [first, first + count) stand at `at`; those without a row that is wanted are passed over.
-  void block(std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first, std::size_t count) const {
-    if (!filter.restricts()) return tiles(tasks, at, first, count);
+  void block(TableRoom& tables, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
+             std::size_t count) const {
+    if (!filter.restricts()) return tiles(tables, tasks, at, first, count);
     const std::size_t bytes = source.layout.bytes_per_tile();
     for (std::size_t from = 0; from < count;) {
       if (!wanted(first + from)) {
@@ -62,7 +64,7 @@ struct Scan {
       }
       std::size_t to = from + 1;
       while (to < count && wanted(first + to)) ++to;
-      tiles(tasks, at + from * bytes, first + from, to - from);
+      tiles(tables, tasks, at + from * bytes, first + from, to - from);
       from = to;
     }
   }
@@ -85,7 +87,7 @@ struct Scan {
     const std::size_t step = std::max<std::size_t>(kBlockBytes / source.layout.bytes_per_tile(), 1);
     for (std::size_t tile = from; tile < to; tile += step) {
       const std::size_t count = std::min(step, to - tile);
-      block(tasks, block_at(worker, tile, count), tile, count);
+      block(worker.tables, tasks, block_at(worker, tile, count), tile, count);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "codes/table_scan.h"
 #include "search/collector.h"
 #include "search/queries.h"
 
@@ -22,6 +23,7 @@ struct ScanScratch {
   struct Worker {
     std::vector<ScanTask> tasks;  // of one unit of work
     std::vector<std::uint8_t> block;
+    TableRoom tables;
   };
   std::vector<Worker> workers;
   std::vector<Collector> parts;      // where a query is split over threads

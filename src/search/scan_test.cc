@@ -111,6 +111,37 @@ TEST(Scan, SeveralQueriesOnEveryTarget) {
   }
 }
 
+// Many queries at once are scanned by tables: 32 of them, then the rest. Among the codes are the opposite of the first
+// query and one next to it, whose distances no byte holds at 256 bits.
+TEST(Scan, ManyQueriesOnEveryTarget) {
+  constexpr std::size_t kCount = 4500;  // enough for tables to be made
+  for (const std::size_t bits : {8, 16, 32, 96, 256, 264}) {
+    const Codes queries = clustered_codes(bits, 59, 0.3, bits + 1);
+    const Codes some = clustered_codes(bits, kCount, 0.3, bits);
+    std::vector<std::uint8_t> bytes(some.data(), some.data() + kCount * some.bytes_per_code());
+    for (const std::size_t i : {std::size_t{70}, std::size_t{4000}}) {
+      for (std::size_t byte = 0; byte < bits / 8; ++byte) {
+        bytes[i * bits / 8 + byte] = static_cast<std::uint8_t>(~queries[0][byte]);
+      }
+    }
+    bytes[70 * bits / 8] ^= 1U;
+    const Codes codes(bits, kCount, std::move(bytes));
+    const ScanSource source = as_segments(codes).front().codes;
+    std::vector<std::vector<Neighbour>> orders;
+    for (std::size_t q = 0; q < queries.size(); q += 4) orders.push_back(naive_order(codes, queries[q]));
+    for (const std::string& target : simd_targets()) {
+      force_simd_target(target);
+      for (const std::size_t k : {std::size_t{20}, kCount}) {
+        const auto found = scan_all(source, {kCount, nullptr, nullptr}, k, bits, queries, 1);
+        for (std::size_t q = 0; q < queries.size(); q += 4) {
+          ASSERT_EQ(found[q], naive_answer(orders[q / 4], {.k = k})) << bits << " bits, k " << k << ", " << target;
+        }
+      }
+    }
+    force_simd_target("");
+  }
+}
+
 TEST(Scan, GatheredCodesAreThoseOfTheFilter) {
   for (const std::size_t bits : {3, 8, 16, 20, 32, 64, 96, 100, 128, 300}) {
     const CodeLayout layout(bits);

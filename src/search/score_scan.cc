@@ -129,53 +129,56 @@ struct Candidate {
 // One query on its way over a part of the database.
 class QueryScan {
  public:
-  // Takes another query, and keeps its memory.
-  void start(const Database& database, const LookupTables& tables, std::size_t k) {
+  // Takes another query, and keeps its memory. The query has a place in the batch's shared tables, or none.
+  void start(const Database& database, const LookupTables& tables, std::size_t k, std::uint8_t* shared) {
     database_ = &database;
     tables_ = &tables;
     k_ = k;
     enough_ = 2 * k + 64;
     bound_ = std::numeric_limits<double>::infinity();
     candidates_.clear();
-    pieces_.assign(tables.values.begin(), tables.values.end());
+    counts_.fill(0);
+    shared_ = shared;
+    size_ = shared != nullptr || tables.width == LookupWidth::eight_bits ? 256 : 16;
+    if (shared != nullptr && tables.width == LookupWidth::four_bits) {
+      join_halves();
+    } else {
+      pieces_.assign(tables.values.begin(), tables.values.end());
+    }
     if (!database.lower_norms.empty()) add_norm_tables();
-    values_.resize(pieces_.size());
+    if (shared == nullptr) values_.resize(pieces_.size());
     least_ = tables.constant + database.least_norm;
     most_ = least_;
-    const std::size_t size = table_size();
-    for (std::size_t i = 0; i < pieces_.size(); i += size) {
-      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + size);
+    for (std::size_t i = 0; i < pieces_.size(); i += size_) {
+      const auto [least, most] = std::minmax_element(pieces_.begin() + i, pieces_.begin() + i + size_);
       const double piece_least = *least;
       least_ += piece_least;
       most_ += *most;
-      for (std::size_t value = 0; value < size; ++value) pieces_[i + value] -= piece_least;
+      for (std::size_t value = 0; value < size_; ++value) pieces_[i + value] -= piece_least;
     }
     most_ += database.step * 256;
     round(most_);
   }
 
+  // Takes the sums of some codes of a sample, which are `stride` apart.
+  void count(const std::uint8_t* sums, std::size_t codes, std::size_t stride) {
+    for (std::size_t i = 0; i < codes; ++i) ++counts_[sums[i * stride]];
+  }
+
   // A bound on the k-th best score, from what a sample sums up to.
-  void sample(std::size_t first_block, std::size_t blocks) {
-    if (blocks < 2 * kSampledRuns * kBlocksPerRun || kSampledRuns * kBlocksPerRun * kCodesPerTableBlock < 2 * k_)
-      return;
-    std::array<std::size_t, 256> counts{};
-    std::array<std::uint8_t, kBlocksPerRun * kCodesPerTableBlock> sums;
-    for (std::size_t run = 0; run < kSampledRuns; ++run) {
-      const std::size_t block = first_block + run * (blocks / kSampledRuns);
-      sum_tables(tables_->width, database_->code(block * kCodesPerTableBlock), database_->rows, kBlocksPerRun,
-                 values_.data(), sums.data());
-      for (const std::uint8_t sum : sums) ++counts[sum];
-    }
+  void take_sample() {
     std::size_t within = 0;
     for (std::size_t sum = 0; sum < 255; ++sum) {
-      within += counts[sum];
+      within += counts_[sum];
       if (within < k_) continue;
       // Each table was rounded down by less than a unit, and the lower byte of the norm has no table.
-      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / table_size()) + 255 * database_->step +
+      tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / size_) + 255 * database_->step +
                  database_->slack);
       return;
     }
   }
+
+  const std::uint8_t* values() const { return values_.data(); }
 
   ByteTables byte_tables() {
     found_.resize(kBlocksPerChunk * kCodesPerTableBlock);
@@ -233,13 +236,20 @@ class QueryScan {
   }
 
  private:
-  std::size_t table_size() const { return tables_->width == LookupWidth::eight_bits ? 256 : 16; }
+  // Of two tables for four bits, one for eight.
+  void join_halves() {
+    const std::vector<double>& halves = tables_->values;
+    pieces_.resize(halves.size() / 32 * 256);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const double* byte = halves.data() + i / 256 * 32;
+      pieces_[i] = byte[i % 16] + byte[16 + i % 256 / 16];
+    }
+  }
 
   // The upper byte of a norm takes part as one table, or two, more.
   void add_norm_tables() {
-    const std::size_t size = table_size();
-    for (std::size_t place = 1; place < 256; place *= size) {
-      for (std::size_t value = 0; value < size; ++value) {
+    for (std::size_t place = 1; place < 256; place *= size_) {
+      for (std::size_t value = 0; value < size_; ++value) {
         pieces_.push_back(database_->step * 256 * static_cast<double>(place * value));
       }
     }
@@ -264,8 +274,10 @@ class QueryScan {
     top_ = top;
     unit_ = std::max((top - least_) / kUnits, kLeastUnit);
     const double units = 1 / unit_;
+    const std::size_t stride = shared_ != nullptr ? kQueriesPerSharedScan : 1;
+    std::uint8_t* values = shared_ != nullptr ? shared_ : values_.data();
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      values_[i] = static_cast<std::uint8_t>(std::min(255.0, pieces_[i] * units));  // none is negative: rounds down
+      values[i * stride] = static_cast<std::uint8_t>(std::min(255.0, pieces_[i] * units));  // rounds down: none is < 0
     }
   }
 
@@ -279,9 +291,85 @@ class QueryScan {
   double top_ = 0;
   double unit_ = 0;
   double bound_ = std::numeric_limits<double>::infinity();  // at least k codes score no more
-  std::vector<std::uint8_t> values_;
+  std::size_t size_ = 0;                                    // of a table
+  std::uint8_t* shared_ = nullptr;
+  std::vector<std::uint8_t> values_;  // where they are not shared
+  std::array<std::uint32_t, 256> counts_;
   std::vector<std::uint32_t> found_;
   std::vector<Candidate> candidates_;
+};
+
+// The queries of a batch on their way over a part of the database.
+class BatchScan {
+ public:
+  QueryScan& operator[](std::size_t query) { return queries_[query]; }
+
+  void start(const Database& database, const LookupTables* tables, std::size_t count, std::size_t k) {
+    database_ = &database;
+    count_ = count;
+    k_ = k;
+    shares_ = shares_tables(database.scores.width(), database.rows, count);
+    const std::size_t size = database.rows * 256 * kQueriesPerSharedScan;
+    if (shares_ && shared_size_ < size) {
+      shared_ = AlignedBuffer<std::uint8_t>(size);
+      shared_size_ = size;
+    }
+    for (std::size_t q = 0; q < count; ++q) {
+      queries_[q].start(database, tables[q], k, shares_ ? shared_.data() + q : nullptr);
+    }
+  }
+
+  void scan(std::size_t begin, std::size_t end) {
+    sample(begin, end - begin);
+    std::array<ByteTables, kQueriesPerBatch> tables;
+    for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
+      for (std::size_t q = 0; q < count_; ++q) tables[q] = queries_[q].byte_tables();
+      const std::size_t here = std::min(kBlocksPerChunk, end - block);
+      const std::uint8_t* codes = database_->code(block * kCodesPerTableBlock);
+      if (shares_) {
+        scan_shared_tables(codes, database_->rows, here, shared_.data(), tables.data(), count_);
+      } else {
+        for (std::size_t q = 0; q < count_; q += kQueriesPerTableScan) {
+          scan_tables(database_->scores.width(), codes, database_->rows, here, tables.data() + q,
+                      std::min(kQueriesPerTableScan, count_ - q));
+        }
+      }
+      for (std::size_t q = 0; q < count_; ++q) queries_[q].take(tables[q], block * kCodesPerTableBlock);
+    }
+  }
+
+ private:
+  static_assert(kQueriesPerBatch <= kQueriesPerSharedScan);
+
+  // Gives each query a bound to begin with.
+  void sample(std::size_t first_block, std::size_t blocks) {
+    constexpr std::size_t kCodes = kBlocksPerRun * kCodesPerTableBlock;
+    if (blocks < 2 * kSampledRuns * kBlocksPerRun || kSampledRuns * kCodes < 2 * k_) return;
+    std::array<std::uint8_t, kCodes * kQueriesPerSharedScan> sums;
+    for (std::size_t run = 0; run < kSampledRuns; ++run) {
+      const std::size_t block = first_block + run * (blocks / kSampledRuns);
+      const std::uint8_t* codes = database_->code(block * kCodesPerTableBlock);
+      if (shares_) sum_shared_tables(codes, database_->rows, kBlocksPerRun, shared_.data(), sums.data());
+      for (std::size_t q = 0; q < count_; ++q) {
+        if (shares_) {
+          queries_[q].count(sums.data() + q, kCodes, kQueriesPerSharedScan);
+        } else {
+          sum_tables(database_->scores.width(), codes, database_->rows, kBlocksPerRun, queries_[q].values(),
+                     sums.data());
+          queries_[q].count(sums.data(), kCodes, 1);
+        }
+      }
+    }
+    for (std::size_t q = 0; q < count_; ++q) queries_[q].take_sample();
+  }
+
+  const Database* database_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t k_ = 0;
+  bool shares_ = false;  // tables of all queries side by side
+  std::size_t shared_size_ = 0;
+  AlignedBuffer<std::uint8_t> shared_;
+  std::vector<QueryScan> queries_ = std::vector<QueryScan>(kQueriesPerBatch);
 };
 
 }  // namespace
@@ -328,13 +416,13 @@ struct ScoreSearcher::State {
   explicit State(int thread_count)
       : threads(thread_count),
         batches(static_cast<std::size_t>(threads.count())),
-        scans(batches.size(), std::vector<QueryScan>(kQueriesPerBatch)),
+        scans(batches.size()),
         last_steps(batches.size()) {}
 
   Threads threads;
   // One of each per thread: a batch is worked on by one thread, or there are fewer batches than threads.
   std::vector<QueryBatch> batches;
-  std::vector<std::vector<QueryScan>> scans;
+  std::vector<BatchScan> scans;
   std::vector<QueryScan::LastStep> last_steps;
   std::vector<Ranked> ranked;
 };
@@ -378,21 +466,8 @@ void ScoreSearcher::search(const ScoreScan& scan, const Vectors& queries, std::s
     const std::size_t part = task % parts;
     const std::size_t begin = chunks * part / parts * kBlocksPerChunk;
     const std::size_t end = std::min(database.block_count(), chunks * (part + 1) / parts * kBlocksPerChunk);
-    std::vector<QueryScan>& scans = state.scans[own];
-    for (std::size_t q = 0; q < count; ++q) {
-      scans[q].start(database, batch.tables[q], k);
-      if (end > begin) scans[q].sample(begin, end - begin);
-    }
-    std::array<ByteTables, kQueriesPerBatch> tables;
-    for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
-      for (std::size_t q = 0; q < count; ++q) tables[q] = scans[q].byte_tables();
-      const std::size_t here = std::min(kBlocksPerChunk, end - block);
-      for (std::size_t q = 0; q < count; q += kQueriesPerTableScan) {
-        scan_tables(database.scores.width(), database.code(block * kCodesPerTableBlock), database.rows, here,
-                    tables.data() + q, std::min(kQueriesPerTableScan, count - q));
-      }
-      for (std::size_t q = 0; q < count; ++q) scans[q].take(tables[q], block * kCodesPerTableBlock);
-    }
+    state.scans[own].start(database, batch.tables.data(), count, k);
+    if (end > begin) state.scans[own].scan(begin, end);
     {
       const std::lock_guard lock(batch.preparing);
       if (--batch.left > 0) return;

@@ -14,6 +14,7 @@
 #include "codes/bit_groups.h"
 #include "codes/lookup_scan.h"
 #include "expect_error.h"
+#include "linalg/aligned.h"
 #include "sanitized.h"
 #include "temporary_directory.h"
 
@@ -70,7 +71,9 @@ Case random_case(std::uint64_t seed) {
   const std::size_t group = random.below(2) == 0 ? 1 : bits > 80 || random.below(2) == 0 ? 4 : 8;
   c.model.decoder = Decoder{random_layer(BitGroups(bits, group).features(), dimension, random), group};
   c.codes = random_codes(bits, count, random);
-  c.queries = random_vectors(dimension, 1 + random.below(count > 400 ? 3 : 9), random);
+  // A batch of many queries shares its tables, and one of more than 32 is two batches.
+  const std::size_t most_queries = count > 400 ? 3 : random.below(8) == 0 ? 40 : 9;
+  c.queries = random_vectors(dimension, 1 + random.below(most_queries), random);
   c.k = 1 + random.below(random.below(3) == 0 ? std::min<std::size_t>(count, 400) + 5 : 20);
   c.by = random.below(3) == 0 ? RankBy::asymmetric : RankBy::reconstruction;
   return c;
@@ -184,15 +187,16 @@ TEST(ScoreScan, BoundsFromASampleHoldForShortCodes) {
       c.model.function = Network{{random_layer(8, 8, random)}};
       c.model.decoder = Decoder{random_layer(BitGroups(8, group).features(), 8, random), group};
       c.codes = random_codes(8, 34000, random);
-      c.queries = random_vectors(8, 8, random);
+      const std::size_t queries = seed % 4 == 0 ? 24 : seed % 4 == 1 ? 2 : 8;  // with shared tables or without
+      c.queries = random_vectors(8, queries, random);
       const std::size_t k = 1 + 9 * (seed % 2);
       ScoreScan(c.model, RankBy::reconstruction, c.codes).search(c.queries, k, found, 1);
       std::vector<Neighbour> all(c.codes.size());
       for (std::size_t i = 0; i < all.size(); ++i) all[i].id = i;
       Results everything;
-      for (std::size_t q = 0; q < 8; ++q) everything.append(all);
+      for (std::size_t q = 0; q < queries; ++q) everything.append(all);
       rerank(everything, CodeRanking(c.model, RankBy::reconstruction, c.codes, c.queries), k, 1, ranked);
-      for (std::size_t q = 0; q < 8; ++q) {
+      for (std::size_t q = 0; q < queries; ++q) {
         ASSERT_TRUE(std::equal(found[q].begin(), found[q].end(), ranked[q].begin(), ranked[q].end(),
                                [](const Ranked& a, const Ranked& b) { return a.id == b.id && a.score == b.score; }))
             << group << ", " << seed;
@@ -250,6 +254,45 @@ TEST_P(ScoreScanTest, SumsOfTablesStayAtTheirLargestValue) {
         }
       }
       ASSERT_EQ(query.found_count, next);
+    }
+  }
+}
+
+TEST_P(ScoreScanTest, SharedTablesGiveTheSumsOfEachQuery) {
+  Random random(4);
+  for (const std::size_t rows : {1, 2, 5, 9}) {
+    for (const std::size_t count : {1, 3, 20, 31, 32}) {
+      const std::size_t blocks = 1 + random.below(3);
+      AlignedBuffer<std::uint8_t> codes(rows * blocks * 64);
+      for (std::size_t i = 0; i < rows * blocks * 64; ++i) codes.data()[i] = static_cast<std::uint8_t>(random.bits());
+      AlignedBuffer<std::uint8_t> values(rows * 256 * 32);
+      const std::uint64_t most = 256 / rows + random.below(100);
+      for (std::size_t i = 0; i < rows * 256 * 32; ++i) {
+        values.data()[i] = static_cast<std::uint8_t>(random.below(std::min<std::uint64_t>(most, 256)));
+      }
+      std::vector<std::uint8_t> sums(blocks * 64 * 32);
+      sum_shared_tables(codes.data(), rows, blocks, values.data(), sums.data());
+      std::vector<ByteTables> queries(count);
+      std::vector<std::vector<std::uint32_t>> found(count, std::vector<std::uint32_t>(blocks * 64));
+      for (std::size_t q = 0; q < count; ++q) {
+        queries[q] = {nullptr, static_cast<std::uint8_t>(random.below(255)), found[q].data(), 0};
+      }
+      scan_shared_tables(codes.data(), rows, blocks, values.data(), queries.data(), count);
+      for (std::size_t q = 0; q < 32; ++q) {
+        std::vector<std::uint32_t> expected;
+        for (std::size_t i = 0; i < blocks * 64; ++i) {
+          unsigned sum = 0;
+          for (std::size_t row = 0; row < rows; ++row) {
+            const std::uint8_t byte = codes.data()[(i / 64 * rows + row) * 64 + i % 64];
+            sum += values.data()[(row * 256 + byte) * 32 + q];
+          }
+          ASSERT_EQ(sums[i * 32 + q], std::min(sum, 255U));
+          if (q < count && sum <= queries[q].limit) expected.push_back(static_cast<std::uint32_t>(i));
+        }
+        if (q >= count) continue;
+        found[q].resize(queries[q].found_count);
+        ASSERT_EQ(found[q], expected) << rows << " rows, query " << q << " of " << count;
+      }
     }
   }
 }

@@ -11,8 +11,8 @@
 #include "base/threads.h"
 #include "bdnn/spherical.h"
 #include "codes/hamming.h"
-#include "codes/hamming_scan.h"
 #include "codes/spherical.h"
+#include "codes/table_scan.h"
 #include "coding/codes_match.h"
 #include "linalg/aligned.h"
 #include "search/queries.h"
@@ -213,6 +213,7 @@ void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std:
                    [&](const Group* a, const Group* b) { return least(a) < least(b); });
   const std::size_t step = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1);
   std::vector<ScanTask> tasks;
+  TableRoom room;
   for (const Group* group : nearest_first) {
     tasks.clear();
     for (std::size_t q = 0; q < nearest.size(); ++q) {
@@ -222,8 +223,9 @@ void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std:
     const std::size_t count = layout.tiles(group->count);
     const std::size_t end = count * (part + 1) / parts;
     for (std::size_t tile = count * part / parts; tile < end; tile += step) {
-      scan_tiles(layout, group->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
-                 static_cast<std::uint32_t>(tile * layout.codes_per_tile()), tasks.data(), tasks.size(), Nearest::sink);
+      scan_tasks(layout, group->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
+                 static_cast<std::uint32_t>(tile * layout.codes_per_tile()), tasks.data(), tasks.size(), Nearest::sink,
+                 room);
     }
   }
 }
