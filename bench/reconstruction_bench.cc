@@ -1,9 +1,10 @@
 // Search by reconstruction beside Hamming distance and Faiss's product quantisers, at codes of the same length.
 //
-//     reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [rival,rival,...]
+//     reconstruction_bench [--target AVX2]... LEARN BASE QUERIES [bits,bits,...] [number of queries] [rival,rival,...]
 //
-// Rivals: itq, recall, recall-1 (group=1), pq, opq, fastscan (these by default) and residual, Faiss's residual
-// quantiser, which takes minutes to encode a million vectors. Those of Faiss have its defaults.
+// Rivals: itq, recall, recall-1 (group=1), pq, opq, fastscan (these by default), recall-4 and recall-8 (group=4 and 8),
+// and residual, Faiss's residual quantiser, which takes minutes to encode a million vectors. Those of Faiss have its
+// defaults. Search is measured with each SIMD target that is named, or with the best that the machine has.
 //
 // Training uses all cores, and its seconds are those of all of them added up. (On a busy machine
 // OMP_WAIT_POLICY=passive keeps Faiss's threads from burning them while they wait for each other.) Encoding and search
@@ -21,6 +22,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/simd_target.h"
 #include "bdnn/bdnn.h"
 #include "bdnn/ground_truth.h"
 #include "faiss_rival.h"
@@ -148,7 +150,8 @@ Rival theirs(const Data& data, const std::string& name, std::shared_ptr<faiss::I
   return rival;
 }
 
-void compare(const Data& data, std::size_t bits, const std::vector<std::string>& wanted) {
+void compare(const Data& data, std::size_t bits, const std::vector<std::string>& wanted,
+             const std::vector<std::string>& targets) {
   const auto want = [&](const std::string& name) {
     return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
@@ -174,8 +177,10 @@ void compare(const Data& data, std::size_t bits, const std::vector<std::string>&
               {RankBy::reconstruction, descent},
               {RankBy::reconstruction, {.refined = true}}}));
   }
-  if (want("recall-1")) {
-    add(ours(data, "group=1", {.method = "uh-bdnn", .bits = bits, .profile = "recall", .set = {{"group", "1"}}},
+  for (const std::string group : {"1", "4", "8"}) {
+    if (!want("recall-" + group)) continue;
+    add(ours(data, "group=" + group,
+             {.method = "uh-bdnn", .bits = bits, .profile = "recall", .set = {{"group", group}}},
              {{RankBy::reconstruction, descent}, {RankBy::reconstruction, {.refined = true}}}));
   }
   const int bytes = static_cast<int>(bits / 8);
@@ -207,15 +212,22 @@ void compare(const Data& data, std::size_t bits, const std::vector<std::string>&
 
   bench::Rivals searches;
   for (const auto& rival : rivals) searches.push_back(rival.search);
-  const auto times = bench::best_times(kSearches, searches, bench::cpu_now);
-  fmt::print("{} bits\n  {:<42} {:>6} {:>7} {:>7} {:>10} {:>12} {:>8}\n", bits, "", "bytes", "10@10", "10@100",
-             "us/query", "encoded/s", "train s");
+  std::vector<std::vector<double>> times;
+  for (const std::string& target : targets) {
+    force_simd_target(target);
+    times.push_back(bench::best_times(kSearches, searches, bench::cpu_now));
+  }
+  fmt::print("{} bits\n  {:<42} {:>6} {:>7} {:>7}", bits, "", "bytes", "10@10", "10@100");
+  for (const std::string& target : targets) {
+    fmt::print(" {:>10}", targets.size() == 1 ? "us/query" : "us, " + target);
+  }
+  fmt::print(" {:>12} {:>8}\n", "encoded/s", "train s");
   for (std::size_t i = 0; i < rivals.size(); ++i) {
     const Rival& rival = rivals[i];
     const Recall recall = recall_of(data, rival);
-    fmt::print("  {:<42} {:>6.1f} {:>7.3f} {:>7.3f} {:>10.1f} {:>12.0f} {:>8.1f}\n", rival.name, rival.bytes,
-               recall.first_10, recall.first_100, 1e6 * times[i] / static_cast<double>(data.queries.size()),
-               static_cast<double>(data.base.size()) / rival.encode, rival.train);
+    fmt::print("  {:<42} {:>6.1f} {:>7.3f} {:>7.3f}", rival.name, rival.bytes, recall.first_10, recall.first_100);
+    for (const auto& own : times) fmt::print(" {:>10.1f}", 1e6 * own[i] / static_cast<double>(data.queries.size()));
+    fmt::print(" {:>12.0f} {:>8.1f}\n", static_cast<double>(data.base.size()) / rival.encode, rival.train);
   }
   std::fflush(stdout);
 }
@@ -233,18 +245,33 @@ std::vector<std::string> split(const std::string& list) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    fmt::print("reconstruction_bench LEARN BASE QUERIES [bits,bits,...] [number of queries] [rival,rival,...]\n");
+  std::vector<std::string> targets;
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i] == std::string("--target") && i + 1 < argc) {
+      targets.emplace_back(argv[++i]);
+    } else {
+      arguments.emplace_back(argv[i]);
+    }
+  }
+  if (arguments.size() < 3) {
+    fmt::print(
+        "reconstruction_bench [--target AVX2]... LEARN BASE QUERIES [bits,bits,...] [number of queries] "
+        "[rival,rival,...]\n");
     return 2;
   }
-  Data data{load_vectors(argv[1]), load_vectors(argv[2]), load_vectors(argv[3]), {}};
-  const std::size_t wanted = argc > 5 ? std::stoul(argv[5]) : 1000;
+  const auto argument = [&](std::size_t i, const std::string& otherwise) {
+    return arguments.size() > i ? arguments[i] : otherwise;
+  };
+  Data data{load_vectors(arguments[0]), load_vectors(arguments[1]), load_vectors(arguments[2]), {}};
+  const std::size_t wanted = std::stoul(argument(4, "1000"));
   data.queries = data.queries.slice(0, std::min(wanted, data.queries.size()));
   Progress silent;
   data.truth = exact_neighbours(data.base, data.queries, {kTrue, Metric::euclidean, {}, 0}, silent);
   fmt::print("{}; {}\n", bench::machine(), bench::faiss_in_use());
   fmt::print("{} base vectors of dimension {}, learned on {}, {} queries\n", data.base.size(), data.base.dimension(),
              data.learn.size(), data.queries.size());
-  const auto rivals = split(argc > 6 ? argv[6] : "itq,recall,recall-1,pq,opq,fastscan");
-  for (const auto& bits : split(argc > 4 ? argv[4] : "32,64,128")) compare(data, std::stoul(bits), rivals);
+  if (targets.empty()) targets.push_back(simd_target());
+  const auto rivals = split(argument(5, "itq,recall,recall-1,pq,opq,fastscan"));
+  for (const auto& bits : split(argument(3, "32,64,128"))) compare(data, std::stoul(bits), rivals, targets);
 }

@@ -159,7 +159,7 @@ void sum_eight_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blo
 // The other way round: the queries are the lanes, and codes follow one after the other.
 using SharedTag = hn::CappedTag<std::uint8_t, kQueriesPerSharedScan>;
 constexpr std::size_t kSharedVectors = kQueriesPerSharedScan / hn::MaxLanes(SharedTag());
-constexpr std::size_t kSharedCodes = 4 / std::min<std::size_t>(kSharedVectors, 4);  // whose sums registers hold
+constexpr std::size_t kSharedCodes = 8 / std::min<std::size_t>(kSharedVectors, 8);  // whose sums registers hold
 
 struct SharedSums {
   hn::Vec<SharedTag> of[kSharedVectors];
@@ -170,18 +170,20 @@ HWY_INLINE void add_shared_rows(const std::uint8_t* HWY_RESTRICT codes, std::siz
                                 const std::uint8_t* HWY_RESTRICT values, SharedSums* sums) {
   const SharedTag d;
   SharedSums own[kSharedCodes];
-  for (auto& sum : own) {
-    for (auto& part : sum.of) part = hn::Zero(d);
+  for (std::size_t i = 0; i < kSharedCodes; ++i) {
+    for (std::size_t part = 0; part < kSharedVectors; ++part) {
+      own[i].of[part] = hn::Load(d, values + codes[i] * kQueriesPerSharedScan + part * hn::MaxLanes(d));
+    }
   }
-  for (std::size_t row = 0; row < rows; ++row) {
+  for (std::size_t row = 1; row < rows; ++row) {
+    codes += kCodesPerTableBlock;
+    values += 256 * kQueriesPerSharedScan;
     for (std::size_t i = 0; i < kSharedCodes; ++i) {
       const std::uint8_t* at = values + codes[i] * kQueriesPerSharedScan;
       for (std::size_t part = 0; part < kSharedVectors; ++part) {
         own[i].of[part] = hn::SaturatedAdd(own[i].of[part], hn::Load(d, at + part * hn::MaxLanes(d)));
       }
     }
-    codes += kCodesPerTableBlock;
-    values += 256 * kQueriesPerSharedScan;
   }
   for (std::size_t i = 0; i < kSharedCodes; ++i) sums[i] = own[i];
 }

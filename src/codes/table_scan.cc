@@ -180,7 +180,7 @@ void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_
 double line_cost(const CodeLayout& layout) {
   const std::size_t bytes = layout.lanes * layout.lane_bytes;
   if (bytes > 32) return std::numeric_limits<double>::infinity();
-  const double cost = bytes == 1 ? 50 : bytes <= 8 ? 33 : bytes <= 16 ? 38 : 43;
+  const double cost = bytes == 1 ? 45 : bytes <= 4 ? 26 : bytes <= 8 ? 31 : bytes <= 16 ? 37 : 42;
   switch (HWY_TARGET) {
     case HWY_AVX2: return cost;
     case HWY_SSSE3: return 1.6 * cost;
