@@ -319,6 +319,29 @@ TEST(PcaOption, MistakesSayWhatIsPossible) {
   EXPECT_EQ(train(x, with("6")).reduction->outputs, 6U);
 }
 
+TEST(PcaOption, RefinedCodesAreThoseOfReducedVectorsUpToRounding) {
+  const Vectors x = gaussian(24, 600);
+  Threads threads(1);
+  Progress silent;
+  const Vectors y = reduced(fit_components(x, 15, threads, silent).layer, x, threads);
+  for (const char* method : {"itq", "uh-bdnn"}) {  // a fitted decoder, and one of the method's own
+    TrainOptions options{.method = method, .bits = 16};
+    const Codes right = encode(train_briefly(y, options), y, {.refined = true});
+    options.set["pca"] = "15";
+    const Model model = train_briefly(x, options);
+    const Codes refined = encode(model, x, {.refined = true});
+    const Codes hashed = encode(model, x);
+    int equal = 0;
+    int changed = 0;
+    for (std::size_t i = 0; i < 600; ++i) {
+      equal += hamming_distance(refined[i], right[i]) == 0 ? 1 : 0;
+      changed += hamming_distance(refined[i], hashed[i]) == 0 ? 0 : 1;
+    }
+    EXPECT_GE(equal, 594) << method;
+    EXPECT_GT(changed, 60) << method;
+  }
+}
+
 TEST(PcaOption, DoesNotDependOnThreadsAndRefusesDamage) {
   const Vectors x = gaussian(20, 5000);
   TrainOptions options{.method = "itq", .bits = 8, .threads = 1, .set = {{"pca", "11"}}};
