@@ -77,23 +77,34 @@ struct Preparation {
   enum class Normalise { none, unit } normalise = Normalise::none;
 };
 
-const std::vector<Option<Preparation>>& preparation_options() {
-  static const std::vector<Option<Preparation>> all = {
+OptionList options_of(Preparation& preparation) {
+  return {
       integer_option("pca", "reduces vectors to this many principal components of the training vectors; 0: does not",
-                     &Preparation::pca, 0, 1 << 20),
-      word_option("normalise", "unit scales vectors to unit length, after any reduction", &Preparation::normalise,
+                     preparation.pca, 0, 1 << 20),
+      word_option("normalise", "unit scales vectors to unit length, after any reduction", preparation.normalise,
                   {"none", "unit"}),
   };
-  return all;
 }
 
 // Takes them out of the others.
 Preparation take_preparation(const std::string& method, OptionValues& set) {
+  Preparation preparation;
+  const OptionList options = options_of(preparation);
   OptionValues own;
-  for (const auto& option : preparation_options()) {
+  for (const auto& option : options) {
     if (auto found = set.extract(option.name)) own.insert(std::move(found));
   }
-  return parse_options(method, preparation_options(), own, Preparation());
+  set_options(method, options, own);
+  return preparation;
+}
+
+// Those that are not at their defaults.
+OptionValues printed(Preparation preparation) {
+  Preparation defaults;
+  const OptionValues unchanged = printed(options_of(defaults));
+  OptionValues all = printed(options_of(preparation));
+  std::erase_if(all, [&](const auto& option) { return unchanged.at(option.first) == option.second; });
+  return all;
 }
 
 Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
@@ -126,8 +137,9 @@ bool reduces_vectors(const TrainOptions& options) {
 
 std::vector<OptionInfo> preparation_infos() {
   std::vector<OptionInfo> infos;
-  for (const auto& option : preparation_options()) {
-    infos.push_back({option.name, option.print(Preparation()), option.allowed, option.summary});
+  Preparation defaults;
+  for (const auto& option : options_of(defaults)) {
+    infos.push_back({option.name, option.print(), option.allowed, option.summary});
   }
   return infos;
 }
@@ -154,10 +166,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   const Preparation preparation = take_preparation(options.method, set);
   const OptionValues resolved = method.resolve(options.profile, set);
   model.record.options = resolved;
-  for (const auto& option : preparation_options()) {
-    if (option.print(preparation) == option.print(Preparation())) continue;
-    model.record.options[option.name] = option.print(preparation);
-  }
+  for (const auto& [name, value] : printed(preparation)) model.record.options[name] = value;
   std::optional<PrincipalComponents> components;
   if (preparation.pca > 0) {
     components = fit_components(vectors, static_cast<std::size_t>(preparation.pca), threads, progress);
