@@ -1,7 +1,5 @@
 #include "learn/ridge_regression.h"
 
-#include <Eigen/Cholesky>
-
 #include "linalg/decompose.h"
 #include "linalg/product.h"
 
@@ -84,7 +82,7 @@ RidgeRegression fit_ridge(const RidgeSums& sums, double lambda) {
   const MatrixXd cross = sums.bx / m - mean_b * mean_x.transpose();
   std::optional<MatrixXd> solved;
   if (covariance.rows() >= kLarge) solved = solve_positive_definite(covariance, cross);
-  if (!solved) solved = covariance.ldlt().solve(cross);
+  if (!solved) solved = solve_symmetric(covariance, cross);
   const MatrixXd w = solved->transpose();
   RidgeRegression regression;
   regression.w = w.cast<float>();

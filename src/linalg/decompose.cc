@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <sys/mman.h>
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <mutex>
 #include <sstream>
@@ -173,6 +174,8 @@ std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b) {
   if (info != 0) return std::nullopt;
   return b;
 }
+
+MatrixXd solve_symmetric(const MatrixXd& a, const MatrixXd& b) { return a.ldlt().solve(b); }
 
 std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a) {
   const SingleThreadedBlas single;

@@ -35,6 +35,9 @@ MatrixXd orthonormal_basis(const MatrixXd& a);
 // far as rounding lets it be seen.
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);
 
+// The same by LDL^T, for small matrices that may also be singular.
+MatrixXd solve_symmetric(const MatrixXd& a, const MatrixXd& b);
+
 // M, lower triangular, with M A M^T = I: the inverse of A's Cholesky factor, and M^T M that of A, which is symmetric
 // and positive definite; only its lower triangle is read. Nothing where A is not, as far as rounding lets it be seen.
 std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a);

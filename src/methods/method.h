@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +39,6 @@ struct Trained {
   std::string outcome = {};
 };
 
-using OptionValues = std::map<std::string, std::string>;
-
 struct Method {
   MethodInfo info;
   // The options as they will be used: of the profile, with those in `set` in their place.
@@ -60,51 +59,54 @@ struct MethodDefinition {
   std::string name;
   std::string summary;
   std::string reference;
-  std::vector<Option<Options>> options = {};
-  std::vector<Profile<Options>> profiles = {};  // besides the default
+  OptionList (*options)(Options& of) = [](Options&) { return OptionList(); };  // each refers to a member of `of`
+  std::vector<Profile<Options>> profiles = {};                                 // besides the default
   bool supervised = false;
   bool resumable = false;
   Trained (*train)(const TrainingTask&, const Options&);
 };
 
+// A definition without the type of its options. Values are made from a profile, and come with the options that set
+// them.
+struct MethodParts {
+  struct Values {
+    std::shared_ptr<void> options;
+    OptionList list;
+  };
+  struct Start {
+    std::string name;
+    std::string summary;
+    std::function<Values()> values;
+  };
+  MethodInfo info;
+  std::vector<Start> profiles;  // the default first
+  std::function<Trained(const TrainingTask&, const void* options)> train;
+};
+Method assemble(MethodParts parts);
+
 template <class Options>
 Method make_method(const MethodDefinition<Options>& definition) {
-  const auto printed = [](const MethodDefinition<Options>& of, const Options& values) {
-    OptionValues texts;
-    for (const auto& option : of.options) texts[option.name] = option.print(values);
-    return texts;
+  const auto start = [list = definition.options](const std::string& name, const std::string& summary,
+                                                 const Options& options) {
+    return MethodParts::Start{name, summary, [list, options] {
+                                const auto own = std::make_shared<Options>(options);
+                                return MethodParts::Values{own, list(*own)};
+                              }};
   };
-  Method method;
-  method.info = {definition.name,       definition.summary,  definition.reference, {}, {},
-                 definition.supervised, definition.resumable};
-  const OptionValues defaults = printed(definition, Options());
-  for (const auto& option : definition.options) {
-    method.info.options.push_back({option.name, defaults.at(option.name), option.allowed, option.summary});
-  }
+  MethodParts parts;
+  parts.info.name = definition.name;
+  parts.info.summary = definition.summary;
+  parts.info.reference = definition.reference;
+  parts.info.supervised = definition.supervised;
+  parts.info.resumable = definition.resumable;
+  parts.profiles.push_back(start("default", "", Options()));
   for (const auto& profile : definition.profiles) {
-    ProfileInfo info{profile.name, profile.summary, {}};
-    for (const auto& [name, text] : printed(definition, profile.options)) {
-      if (text != defaults.at(name)) info.options[name] = text;
-    }
-    method.info.profiles.push_back(std::move(info));
+    parts.profiles.push_back(start(profile.name, profile.summary, profile.options));
   }
-  method.resolve = [definition, printed](const std::string& profile, const OptionValues& set) {
-    Options values;
-    bool found = profile == "default";
-    std::string names = "default";
-    for (const auto& known : definition.profiles) {
-      names += ", " + known.name;
-      if (known.name != profile) continue;
-      values = known.options;
-      found = true;
-    }
-    if (!found) misuse("{} has no profile '{}'; it has {}", definition.name, profile, names);
-    return printed(definition, parse_options(definition.name, definition.options, set, values));
+  parts.train = [train = definition.train](const TrainingTask& task, const void* options) {
+    return train(task, *static_cast<const Options*>(options));
   };
-  method.train = [definition](const TrainingTask& task, const OptionValues& resolved) {
-    return definition.train(task, parse_options(definition.name, definition.options, resolved, Options()));
-  };
-  return method;
+  return assemble(std::move(parts));
 }
 
 }  // namespace bdnn

@@ -72,23 +72,20 @@ Method ba_method() {
       {.name = "ba",
        .summary = "binary autoencoder: codes that rebuild the data, by auxiliary coordinates",
        .reference = "Carreira-Perpinan and Raziperchikolaei, Hashing with binary autoencoders, CVPR 2015",
-       .options =
-           {word_option("start", "where the first codes come from", &BaOptions::start, {"pca", "itq"}),
-            real_option_at<BaOptions>(
-                "mu", "first weight of the distance from codes to hash function; 1: the variance per bit",
-                [](auto& o) -> auto& { return o.mu; }, 0, 1e6),
-            real_option_at<BaOptions>(
-                "growth", "of mu from one iteration to the next", [](auto& o) -> auto& { return o.growth; }, 1, 100),
-            integer_option("iterations", "at most; fewer where the hash function gives every sample its code",
-                           &BaOptions::iterations, 0, 100000),
-            real_option_at<BaOptions>(
-                "c", "weight of the SVMs' loss against their weights", [](auto& o) -> auto& { return o.c; }, 1e-6, 1e9),
-            integer_option("newton_steps", "of the SVMs in one iteration, at most", &BaOptions::newton_steps, 1, 1000),
-            integer_option("cg_steps", "of conjugate gradients in one Newton step, at most", &BaOptions::cg_steps, 1,
-                           1000),
-            integer_option("enumerate", "bits up to which the Z step tries all codes", &BaOptions::enumerate, 0, 16),
-            integer_option("local_search", "rounds of local search in the Z step, with more bits",
-                           &BaOptions::local_search, 0, 10000)},
+       .options = [](BaOptions& o) -> OptionList {
+         return {word_option("start", "where the first codes come from", o.start, {"pca", "itq"}),
+                 real_option("mu", "first weight of the distance from codes to hash function; 1: the variance per bit",
+                             o.mu, 0, 1e6),
+                 real_option("growth", "of mu from one iteration to the next", o.growth, 1, 100),
+                 integer_option("iterations", "at most; fewer where the hash function gives every sample its code",
+                                o.iterations, 0, 100000),
+                 real_option("c", "weight of the SVMs' loss against their weights", o.c, 1e-6, 1e9),
+                 integer_option("newton_steps", "of the SVMs in one iteration, at most", o.newton_steps, 1, 1000),
+                 integer_option("cg_steps", "of conjugate gradients in one Newton step, at most", o.cg_steps, 1, 1000),
+                 integer_option("enumerate", "bits up to which the Z step tries all codes", o.enumerate, 0, 16),
+                 integer_option("local_search", "rounds of local search in the Z step, with more bits", o.local_search,
+                                0, 10000)};
+       },
        .profiles = {{.name = "paper",
                      .summary = "first codes from PCA, mu grows slowly, SVMs near their optimum",
                      .options = {.start = BaOptions::Start::pca,

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "learn/itq_projection.h"
+#include "linalg/decompose.h"
 #include "model/hash_function.h"
 
 namespace bdnn {
@@ -44,7 +45,7 @@ FirstCodes first_codes(const TrainingTask& task, const Moments& moments, const S
         compare ? selection.score(codes, signs_of(r, itq.projected(), selection.rows().queries)).value() : 0;
     if (score <= best_score) continue;
     best_score = score;
-    best = {std::move(codes), r * itq.directions()};
+    best = {std::move(codes), small_product(r, itq.directions())};
   }
   return best;
 }
@@ -68,7 +69,7 @@ LayerSizes sizes_for(const TrainingTask& task, const BinaryNetworkOptions& optio
 void start_linear_path(const LayerSizes& sizes, const MatrixXd& projection, const Moments& moments,
                        const Scaling& scaling, std::vector<float>& parameters) {
   const MatrixXd covariance = moments.covariance.selfadjointView<Eigen::Lower>();
-  const VectorXd variances = (projection * covariance).cwiseProduct(projection).rowwise().sum();
+  const VectorXd variances = small_product(projection, covariance).cwiseProduct(projection).rowwise().sum();
   const double least = 1e-12 * variances.maxCoeff();
   const MatrixXd a =
       (variances.array().max(least).sqrt() * scaling.factor).inverse().matrix().asDiagonal() * projection;
@@ -133,6 +134,40 @@ std::string outcome_of(const AlternationResult& result, PathStart path, bool lab
 }
 
 }  // namespace
+
+OptionList binary_network_options(BinaryNetworkOptions& o) {
+  return {
+      text_option("hidden", "units of the hidden layers", o.hidden, "a list such as 120,50, or auto"),
+      optional_real_option("lambda1", "weight decay", o.lambda1, 0, 1e12),
+      optional_real_option("lambda2", "how closely the outputs follow the codes", o.lambda2, 0, 1e12),
+      optional_real_option("lambda3", "independence of the bits", o.lambda3, 0, 1e12),
+      optional_real_option("lambda4", "balance of the bits", o.lambda4, 0, 1e12),
+      real_option("spread", "total variance of the scaled samples; 0: range [0, 1], not centred", o.spread, 0, 1e12),
+      integer_option("iterations", "alternations after the first network step (T)", o.alternation.iterations, 0,
+                     100000),
+      integer_option("patience", "end after so many iterations without a better one; 0: never", o.alternation.patience,
+                     0, 100000),
+      word_option("weight_start", "where the weights start: eigenvectors of the inputs' ...", o.weight_start,
+                  {"second-moment", "covariance", "whitened", "fitted", "random", "auto"}),
+      word_option("path", "a linear path beside the hidden layers, which starts as ...", o.path,
+                  {"none", "itq", "fitted"}),
+      integer_option("starts", "random starts of ITQ, of which the best gives the first codes", o.starts, 1, 1000),
+      integer_option("held_out", "samples kept out of the training to choose the best iteration by", o.held_out, 0,
+                     1000000),
+      word_option("solver", "of the network step", o.alternation.solver, {"adam", "lbfgs"}),
+      integer_option("first_steps", "adam: batches in the first network step", o.alternation.first_adam.steps, 0,
+                     1 << 30),
+      integer_option("steps", "adam: and in each of the others", o.alternation.adam.steps, 0, 1 << 30),
+      integer_option("batch", "adam: samples per step", o.alternation.adam.batch, 1, 1 << 24),
+      optional_real_option("first_rate", "adam: rate of the first network step", o.first_rate, 0, 10),
+      optional_real_option("rate", "adam: rate of the others", o.rate, 0, 10),
+      real_option("blend", "adam: weight of a batch in the sums that stand for all samples", o.alternation.adam.blend,
+                  1e-6, 1),
+      integer_option("lbfgs_iterations", "L-BFGS: iterations per network step at most", o.alternation.lbfgs.iterations,
+                     0, 1000000),
+      integer_option("history", "L-BFGS: steps that it remembers", o.alternation.lbfgs.history, 1, 10000),
+  };
+}
 
 Lambdas BinaryNetworkOptions::lambdas(const Lambdas& rule) const {
   return {lambda1.value_or(rule.weights), lambda2.value_or(rule.binary), lambda3.value_or(rule.independence),

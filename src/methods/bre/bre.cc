@@ -196,20 +196,25 @@ Trained train_bre_u(const TrainingTask& task, const UnsupervisedBreOptions& opti
   return {fit(task, options, x, PairTargets(unit_vectors(x, task.threads)))};
 }
 
-template <class Options>
-std::vector<Option<Options>> common_options() {
-  return {word_option_at<Options>("kernel", "of samples and anchors", [](auto& o) -> auto& { return o.kernel; },
-                                  {"linear", "gaussian"}),
-          integer_option_at<Options>(
-              "anchors", "random samples that the bits draw their anchors from",
-              [](auto& o) -> auto& { return o.anchors; }, 1, 20000),
-          integer_option_at<Options>(
-              "weights", "anchors of each bit", [](auto& o) -> auto& { return o.weights; }, 1, 20000),
-          real_option_at<Options>(
-              "width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))",
-              [](auto& o) -> auto& { return o.width; }, 1e-6, 1e6),
-          integer_option_at<Options>(
-              "cycles", "over all weights, at most", [](auto& o) -> auto& { return o.cycles; }, 0, 100000)};
+OptionList common_options(BreOptions& o) {
+  return {word_option("kernel", "of samples and anchors", o.kernel, {"linear", "gaussian"}),
+          integer_option("anchors", "random samples that the bits draw their anchors from", o.anchors, 1, 20000),
+          integer_option("weights", "anchors of each bit", o.weights, 1, 20000),
+          real_option("width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6, 1e6),
+          integer_option("cycles", "over all weights, at most", o.cycles, 0, 100000)};
+}
+
+OptionList supervised_options(SupervisedBreOptions& o) {
+  OptionList options = common_options(o);
+  options.push_back(
+      integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0, 1 << 30));
+  return options;
+}
+
+OptionList unsupervised_options(UnsupervisedBreOptions& o) {
+  OptionList options = common_options(o);
+  options.push_back(integer_option("samples", "to learn from, at random; 0: all", o.samples, 0, 1 << 30));
+  return options;
 }
 
 // The authors' kernel; and what the BDNN paper's comparison trains on, or the authors.
@@ -231,14 +236,11 @@ constexpr const char* kReference =
 }  // namespace
 
 Method bre_method() {
-  auto options = common_options<SupervisedBreOptions>();
-  options.push_back(integer_option("per_class", "samples of each class to learn from, at random; 0: all",
-                                   &SupervisedBreOptions::per_class, 0, 1 << 30));
   return make_method<SupervisedBreOptions>(
       {.name = "bre",
        .summary = "kernels at anchors; Hamming distances rebuild those of labels",
        .reference = kReference,
-       .options = std::move(options),
+       .options = supervised_options,
        .profiles = {{"paper", "linear kernel; 3,000 samples of each class, as in the BDNN paper's comparison",
                      paper_profile()}},
        .supervised = true,
@@ -246,14 +248,11 @@ Method bre_method() {
 }
 
 Method bre_u_method() {
-  auto options = common_options<UnsupervisedBreOptions>();
-  options.push_back(
-      integer_option("samples", "to learn from, at random; 0: all", &UnsupervisedBreOptions::samples, 0, 1 << 30));
   return make_method<UnsupervisedBreOptions>(
       {.name = "bre-u",
        .summary = "kernels at anchors; Hamming distances rebuild those of the vectors",
        .reference = kReference,
-       .options = std::move(options),
+       .options = unsupervised_options,
        .profiles = {{"paper", "1,000 samples, as the authors", unsupervised_paper_profile()}},
        .train = train_bre_u});
 }

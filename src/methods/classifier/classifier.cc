@@ -113,7 +113,9 @@ Method classifier_method() {
        .summary = "codes of the class that a linear classifier predicts: the yardstick",
        .reference =
            "Dietterich and Bakiri, Solving multiclass learning problems via error-correcting output codes, 1995",
-       .options = {word_option("kind", "of classifier", &ClassifierOptions::kind, {"ridge", "svm"})},
+       .options = [](ClassifierOptions& o) -> OptionList {
+         return {word_option("kind", "of classifier", o.kind, {"ridge", "svm"})};
+       },
        .profiles = {{"svm", "linear SVMs in place of the ridge regression", svm}},
        .supervised = true,
        .train = train_classifier});

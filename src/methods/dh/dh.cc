@@ -154,29 +154,26 @@ std::vector<std::size_t> dh_hidden_units(std::size_t bits, std::size_t direction
 }
 
 Method dh_method() {
-  const auto real = [](const char* name, const char* summary, double DhOptions::*member, double least, double most) {
-    return real_option_at<DhOptions>(
-        name, summary, [member](auto& o) -> auto& { return o.*member; }, least, most);
-  };
   return make_method<DhOptions>(
       {.name = "dh",
        .summary = "network of tanh layers with orthonormal weights, near binary",
        .reference = "Liong, Lu, Wang, Moulin and Zhou, Deep hashing for compact binary codes learning, CVPR 2015",
-       .options = {text_option_of<DhOptions>("hidden", "units of the hidden layers; auto: by the bits",
-                                             &DhOptions::hidden, "a list such as 60,30, or auto"),
-                   real("variance", "alpha1, weight of the outputs' variance", &DhOptions::variance, 0, 1e12),
-                   flag_option("centred", "variance about the mean of the outputs; false: about zero",
-                               &DhOptions::centred),
-                   real("orthogonality", "alpha2, weight of the rows of weights being orthonormal",
-                        &DhOptions::orthogonality, 0, 1e12),
-                   real("decay", "alpha3, weight of the squares of weights and biases", &DhOptions::decay, 0, 1e12),
-                   real("spread", "mean variance to which the first principal components, one per bit, are scaled",
-                        &DhOptions::spread, 1e-12, 1e12),
-                   word_option("start", "the last layer's first weights: principal directions, or these rotated",
-                               &DhOptions::start, {"pca", "rotated", "itq"}),
-                   integer_option("steps", "of Adam, each on one batch", &DhOptions::steps, 0, 100000000),
-                   integer_option("batch", "samples per step", &DhOptions::batch, 1, 1 << 20),
-                   real("rate", "of the first step; falls to zero along a cosine", &DhOptions::rate, 1e-12, 1e3)},
+       .options = [](DhOptions& o) -> OptionList {
+         return {text_option("hidden", "units of the hidden layers; auto: by the bits", o.hidden,
+                             "a list such as 60,30, or auto"),
+                 real_option("variance", "alpha1, weight of the outputs' variance", o.variance, 0, 1e12),
+                 flag_option("centred", "variance about the mean of the outputs; false: about zero", o.centred),
+                 real_option("orthogonality", "alpha2, weight of the rows of weights being orthonormal",
+                             o.orthogonality, 0, 1e12),
+                 real_option("decay", "alpha3, weight of the squares of weights and biases", o.decay, 0, 1e12),
+                 real_option("spread", "mean variance to which the first principal components, one per bit, are scaled",
+                             o.spread, 1e-12, 1e12),
+                 word_option("start", "the last layer's first weights: principal directions, or these rotated", o.start,
+                             {"pca", "rotated", "itq"}),
+                 integer_option("steps", "of Adam, each on one batch", o.steps, 0, 100000000),
+                 integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
+                 real_option("rate", "of the first step; falls to zero along a cosine", o.rate, 1e-12, 1e3)};
+       },
        .profiles = {{"paper", "the authors' weights of the terms, and start", paper_profile()}},
        .train = train_dh});
 }

@@ -61,14 +61,15 @@ Method fasthash_method() {
        .summary = "boosted decision trees; bit by bit, codes agree with pairs of labels",
        .reference = "Lin, Shen, Shi, van den Hengel and Suter, Fast supervised hashing with decision trees for "
                     "high-dimensional data, CVPR 2014",
-       .options = {integer_option("trees", "per bit", &FastHashOptions::trees, 1, 100000),
-                   integer_option("depth", "of each tree", &FastHashOptions::depth, 1, 8),
-                   integer_option("features", "that a tree may use, at random; no more than there are",
-                                  &FastHashOptions::features, 1, 1 << 30),
-                   real_option_at<FastHashOptions>(
-                       "trim", "samples that carry this share of the weight choose splits; 1: all",
-                       [](auto& o) -> auto& { return o.trim; }, 0.1, 1),
-                   word_option("loss", "of pairs of samples", &FastHashOptions::loss, {"hinge", "squared"})},
+       .options = [](FastHashOptions& o) -> OptionList {
+         return {
+             integer_option("trees", "per bit", o.trees, 1, 100000),
+             integer_option("depth", "of each tree", o.depth, 1, 8),
+             integer_option("features", "that a tree may use, at random; no more than there are", o.features, 1,
+                            1 << 30),
+             real_option("trim", "samples that carry this share of the weight choose splits; 1: all", o.trim, 0.1, 1),
+             word_option("loss", "of pairs of samples", o.loss, {"hinge", "squared"})};
+       },
        .profiles = {{"paper", "the settings of the authors' program", paper_profile()}},
        .supervised = true,
        .train = train_fasthash});

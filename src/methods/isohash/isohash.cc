@@ -109,9 +109,10 @@ Method isohash_method() {
       {.name = "isohash",
        .summary = "principal components, rotated to have equal variances",
        .reference = "Kong and Li, Isotropic hashing, NIPS 2012",
-       .options = {word_option("solver", "how the rotation is found", &IsohashOptions::solver, {"lift", "flow"}),
-                   integer_option("iterations", "iterations of the solver, at most", &IsohashOptions::iterations, 0,
-                                  100000)},
+       .options = [](IsohashOptions& o) -> OptionList {
+         return {word_option("solver", "how the rotation is found", o.solver, {"lift", "flow"}),
+                 integer_option("iterations", "iterations of the solver, at most", o.iterations, 0, 100000)};
+       },
        .train = train_isohash});
 }
 

@@ -1,6 +1,7 @@
 #include "methods/itq/itq.h"
 
 #include "learn/itq_projection.h"
+#include "linalg/decompose.h"
 
 namespace bdnn {
 namespace {
@@ -9,7 +10,7 @@ Trained train_itq(const TrainingTask& task, const ItqOptions& options) {
   const Moments moments = moments_of(task.x, task.threads, task.progress);
   const ItqProjection itq(task.x, moments, task.bits, task.threads);
   const MatrixXd r = itq.rotation(options.rotations, task.seed, task.progress);
-  return {affine_network(r * itq.directions(), moments.mean)};
+  return {affine_network(small_product(r, itq.directions()), moments.mean)};
 }
 
 }  // namespace
@@ -20,8 +21,9 @@ Method itq_method() {
        .summary = "principal components, rotated to lie close to binary",
        .reference =
            "Gong and Lazebnik, Iterative quantization: a Procrustean approach to learning binary codes, CVPR 2011",
-       .options = {integer_option("rotations", "alternations of codes and rotation", &ItqOptions::rotations, 0,
-                                  100000)},
+       .options = [](ItqOptions& o) -> OptionList {
+         return {integer_option("rotations", "alternations of codes and rotation", o.rotations, 0, 100000)};
+       },
        .train = train_itq});
 }
 

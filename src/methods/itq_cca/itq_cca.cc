@@ -52,13 +52,13 @@ Method itq_cca_method() {
        .summary = "directions that correlate with labels, rotated to lie close to binary",
        .reference =
            "Gong and Lazebnik, Iterative quantization: a Procrustean approach to learning binary codes, CVPR 2011",
-       .options = {word_option("centre", "what is mapped to zero: the mean of the class means, or of the data",
-                               &ItqCcaOptions::centre, {"classes", "data"}),
-                   real_option_at<ItqCcaOptions>(
-                       "regularisation", "added to the variances, as a share of their mean",
-                       [](auto& o) -> auto& { return o.regularisation; }, 0, 1e6),
-                   integer_option("rotations", "alternations of codes and rotation", &ItqCcaOptions::rotations, 0,
-                                  100000)},
+       .options = [](ItqCcaOptions& o) -> OptionList {
+         return {word_option("centre", "what is mapped to zero: the mean of the class means, or of the data", o.centre,
+                             {"classes", "data"}),
+                 real_option("regularisation", "added to the variances, as a share of their mean", o.regularisation, 0,
+                             1e6),
+                 integer_option("rotations", "alternations of codes and rotation", o.rotations, 0, 100000)};
+       },
        .profiles = {{"paper",
                      "its authors' centre and regularisation",
                      {.centre = CcaCentre::data, .regularisation = 1e-4}}},

@@ -82,12 +82,12 @@ Method klsh_method() {
       {.name = "klsh",
        .summary = "random hyperplanes in the space of a Gaussian kernel",
        .reference = "Kulis and Grauman, Kernelized locality-sensitive hashing for scalable image search, ICCV 2009",
-       .options = {integer_option("anchors", "samples that the kernel compares with", &KlshOptions::anchors, 2, 10000),
-                   integer_option("subset", "anchors whose sum is the normal of a hyperplane", &KlshOptions::subset, 1,
-                                  9999),
-                   real_option_at<KlshOptions>(
-                       "width", "squared width of the kernel, in mean squared distances to the anchors",
-                       [](auto& options) -> auto& { return options.width; }, 1e-3, 1e3)},
+       .options = [](KlshOptions& o) -> OptionList {
+         return {integer_option("anchors", "samples that the kernel compares with", o.anchors, 2, 10000),
+                 integer_option("subset", "anchors whose sum is the normal of a hyperplane", o.subset, 1, 9999),
+                 real_option("width", "squared width of the kernel, in mean squared distances to the anchors", o.width,
+                             1e-3, 1e3)};
+       },
        .train = train_klsh});
 }
 

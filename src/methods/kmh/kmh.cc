@@ -247,13 +247,12 @@ Method kmh_method() {
        .summary = "k-means whose codewords lie as far apart as their indices, in subspaces",
        .reference = "He, Wen and Sun, K-means hashing: an affinity-preserving quantization method for learning binary "
                     "compact codes, CVPR 2013",
-       .options = {integer_option("block", "bits of a subspace", &KmhOptions::block, 1,
-                                  static_cast<int>(FormOf<ProductQuantizer>::kMostPartBits)),
-                   real_option_at<KmhOptions>(
-                       "lambda", "weight of the distances between codewords",
-                       [](auto& options) -> auto& { return options.lambda; }, 0, 1e6),
-                   integer_option("iterations", "alternations of indices and codewords", &KmhOptions::iterations, 0,
-                                  100000)},
+       .options = [](KmhOptions& o) -> OptionList {
+         return {integer_option("block", "bits of a subspace", o.block, 1,
+                                static_cast<int>(FormOf<ProductQuantizer>::kMostPartBits)),
+                 real_option("lambda", "weight of the distances between codewords", o.lambda, 0, 1e6),
+                 integer_option("iterations", "alternations of indices and codewords", o.iterations, 0, 100000)};
+       },
        .train = train_kmh});
 }
 

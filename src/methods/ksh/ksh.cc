@@ -125,16 +125,16 @@ Method ksh_method() {
       {.name = "ksh",
        .summary = "kernels at anchors; bit by bit, inner products of codes agree with pairs of labels",
        .reference = "Liu, Wang, Ji, Jiang and Chang, Supervised hashing with kernels, CVPR 2012",
-       .options = {integer_option("anchors", "random samples that Gaussians stand at", &KshOptions::anchors, 1, 20000),
-                   real_option_at<KshOptions>(
-                       "width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))",
-                       [](auto& o) -> auto& { return o.width; }, 1e-6, 1e6),
-                   integer_option("per_class", "samples of each class to learn from, at random; 0: all",
-                                  &KshOptions::per_class, 0, 1 << 30),
-                   integer_option("steps", "gradient steps per bit, at most", &KshOptions::steps, 0, 100000),
-                   real_option_at<KshOptions>(
-                       "ridge", "added to the variances of the features, as a share of the largest",
-                       [](auto& o) -> auto& { return o.ridge; }, 1e-12, 1)},
+       .options = [](KshOptions& o) -> OptionList {
+         return {
+             integer_option("anchors", "random samples that Gaussians stand at", o.anchors, 1, 20000),
+             real_option("width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6, 1e6),
+             integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0,
+                            1 << 30),
+             integer_option("steps", "gradient steps per bit, at most", o.steps, 0, 100000),
+             real_option("ridge", "added to the variances of the features, as a share of the largest", o.ridge, 1e-12,
+                         1)};
+       },
        .profiles =
            {{"paper",
              "3,000 samples of each class, as in the BDNN paper's comparison; as many steps as the authors' program",

@@ -75,17 +75,17 @@ Method lda_hash_method() {
        .summary = "discriminant directions, thresholds that tell pairs of a class from other pairs",
        .reference =
            "Strecha, Bronstein, Bronstein and Fua, LDAHash: improved matching with smaller descriptors, PAMI 2012",
-       .options =
-           {word_option("projection", "ratio of the covariances of pairs, or their difference",
-                        &LdaHashOptions::projection, {"lda", "dif"}),
-            real_option_at<LdaHashOptions>(
-                "alpha", "of dif: weight of pairs of the same class", [](auto& o) -> auto& { return o.alpha; }, 0, 1e6),
-            real_option_at<LdaHashOptions>(
-                "regularisation", "of lda: added to the variances of pairs of the same class, as a share of their mean",
-                [](auto& o) -> auto& { return o.regularisation; }, 0, 1e6),
-            word_option("more",
-                        "bits beyond classes - 1: random rotations of the directions, or eigenvectors that follow",
-                        &LdaHashOptions::more, {"rotations", "eigenvectors"})},
+       .options = [](LdaHashOptions& o) -> OptionList {
+         return {word_option("projection", "ratio of the covariances of pairs, or their difference", o.projection,
+                             {"lda", "dif"}),
+                 real_option("alpha", "of dif: weight of pairs of the same class", o.alpha, 0, 1e6),
+                 real_option("regularisation",
+                             "of lda: added to the variances of pairs of the same class, as a share of their mean",
+                             o.regularisation, 0, 1e6),
+                 word_option("more",
+                             "bits beyond classes - 1: random rotations of the directions, or eigenvectors that follow",
+                             o.more, {"rotations", "eigenvectors"})};
+       },
        .supervised = true,
        .train = train_lda_hash});
 }

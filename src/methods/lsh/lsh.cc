@@ -26,8 +26,9 @@ Method lsh_method() {
       {.name = "lsh",
        .summary = "random hyperplanes through the data's mean",
        .reference = "Charikar, Similarity estimation techniques from rounding algorithms, STOC 2002",
-       .options = {flag_option("centre", "hyperplanes through the data's mean, else through the origin",
-                               &LshOptions::centre)},
+       .options = [](LshOptions& o) -> OptionList {
+         return {flag_option("centre", "hyperplanes through the data's mean, else through the origin", o.centre)};
+       },
        .train = train_lsh});
 }
 

@@ -155,26 +155,24 @@ Trained train_sdh(const TrainingTask& task, const SdhOptions& options) {
 }  // namespace
 
 Method sdh_method() {
-  const auto real = [](const char* name, const char* summary, double SdhOptions::*member, double least, double most) {
-    return real_option_at<SdhOptions>(
-        name, summary, [member](auto& o) -> auto& { return o.*member; }, least, most);
-  };
   return make_method<SdhOptions>(
       {.name = "sdh",
        .summary = "codes that a linear classifier reads, predicted by Gaussians around anchors",
        .reference = "Shen, Shen, Liu and Shen, Supervised discrete hashing, CVPR 2015",
-       .options = {integer_option("anchors", "random samples with a Gaussian around each; all where there are fewer",
-                                  &SdhOptions::anchors, 1, 10000),
-                   optional_real_option_at<SdhOptions>(
-                       "width", "of the Gaussians, as a share of the mean squared distance; auto: by held-out samples",
-                       [](auto& o) -> auto& { return o.width; }, 1e-4, 1e4),
-                   word_option("loss", "of the classifier: the squared error, or one linear SVM per class",
-                               &SdhOptions::loss, {"squared", "hinge"}),
-                   real("lambda", "decay of the classifier", &SdhOptions::lambda, 1e-9, 1e12),
-                   real("nu", "weight of the distance of codes and their predictions", &SdhOptions::nu, 0, 1e12),
-                   real("decay", "of the predictor, as a share of the mean variance of a Gaussian", &SdhOptions::decay,
-                        0, 1e6),
-                   integer_option("iterations", "of the three steps", &SdhOptions::iterations, 1, 100000)},
+       .options = [](SdhOptions& o) -> OptionList {
+         return {
+             integer_option("anchors", "random samples with a Gaussian around each; all where there are fewer",
+                            o.anchors, 1, 10000),
+             optional_real_option(
+                 "width", "of the Gaussians, as a share of the mean squared distance; auto: by held-out samples",
+                 o.width, 1e-4, 1e4),
+             word_option("loss", "of the classifier: the squared error, or one linear SVM per class", o.loss,
+                         {"squared", "hinge"}),
+             real_option("lambda", "decay of the classifier", o.lambda, 1e-9, 1e12),
+             real_option("nu", "weight of the distance of codes and their predictions", o.nu, 0, 1e12),
+             real_option("decay", "of the predictor, as a share of the mean variance of a Gaussian", o.decay, 0, 1e6),
+             integer_option("iterations", "of the three steps", o.iterations, 1, 100000)};
+       },
        .supervised = true,
        .train = train_sdh});
 }

@@ -210,34 +210,30 @@ std::vector<std::size_t> semantic_hidden_units(std::size_t bits, std::size_t dim
 }
 
 Method semantic_method() {
-  using Options = SemanticOptions;
-  const auto real = [](const char* name, const char* summary, double Options::*member, double least, double most) {
-    return real_option_at<Options>(
-        name, summary, [member](auto& o) -> auto& { return o.*member; }, least, most);
-  };
-  return make_method<Options>(
+  return make_method<SemanticOptions>(
       {.name = "semantic",
        .summary = "deep autoencoder, pretrained as Boltzmann machines, made binary by noise",
        .reference =
            "Salakhutdinov and Hinton, Semantic hashing, International Journal of Approximate Reasoning 50(7), 2009",
-       .options = {text_option_of<Options>("hidden",
-                                           "units of the hidden layers; auto: two of the dimension, from 64 to 200",
-                                           &Options::hidden, "a list such as 500,500, or auto"),
-                   word_option("visible", "what vectors are to the first machine: real numbers, or probabilities",
-                               &Options::visible, {"logistic", "gaussian"}),
-                   integer_option("first_steps", "of contrastive divergence for each machine, each on one batch",
-                                  &Options::first_steps, 0, 100000000),
-                   real("first_rate", "of these; a hundredth of it where units are Gaussian", &Options::first_rate,
-                        1e-12, 1e3),
-                   real("momentum", "of these", &Options::momentum, 0, 0.999),
-                   real("first_decay", "decay of the machines' weights", &Options::first_decay, 0, 1e3),
-                   integer_option("steps", "of fine-tuning by Adam, each on one batch", &Options::steps, 0, 100000000),
-                   real("rate", "of the first of these; falls to zero along a cosine", &Options::rate, 1e-12, 1e3),
-                   integer_option("batch", "samples per step", &Options::batch, 1, 1 << 20),
-                   real("noise", "standard deviation of what is added to the code layer's inputs", &Options::noise, 0,
-                        1e6),
-                   word_option("threshold", "of the code layer's sigmoids: one half, or their medians",
-                               &Options::threshold, {"half", "median"})},
+       .options = [](SemanticOptions& o) -> OptionList {
+         return {
+             text_option("hidden", "units of the hidden layers; auto: two of the dimension, from 64 to 200", o.hidden,
+                         "a list such as 500,500, or auto"),
+             word_option("visible", "what vectors are to the first machine: real numbers, or probabilities", o.visible,
+                         {"logistic", "gaussian"}),
+             integer_option("first_steps", "of contrastive divergence for each machine, each on one batch",
+                            o.first_steps, 0, 100000000),
+             real_option("first_rate", "of these; a hundredth of it where units are Gaussian", o.first_rate, 1e-12,
+                         1e3),
+             real_option("momentum", "of these", o.momentum, 0, 0.999),
+             real_option("first_decay", "decay of the machines' weights", o.first_decay, 0, 1e3),
+             integer_option("steps", "of fine-tuning by Adam, each on one batch", o.steps, 0, 100000000),
+             real_option("rate", "of the first of these; falls to zero along a cosine", o.rate, 1e-12, 1e3),
+             integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
+             real_option("noise", "standard deviation of what is added to the code layer's inputs", o.noise, 0, 1e6),
+             word_option("threshold", "of the code layer's sigmoids: one half, or their medians", o.threshold,
+                         {"half", "median"})};
+       },
        .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups", paper_profile()}},
        .train = train_semantic});
 }

@@ -5,6 +5,7 @@
 #include "learn/class_codes.h"
 #include "learn/class_labels.h"
 #include "learn/itq_rotation.h"
+#include "linalg/decompose.h"
 
 namespace bdnn {
 
@@ -92,11 +93,11 @@ void PairwiseLabels::improve(const LayerSizes& sizes, const TrainingSet& set, st
   const std::size_t last = sizes.count() - 1;
   auto w = view(parameters.data() + sizes.weights(last), bits_, sizes.inputs(last));
   auto c = view(parameters.data() + sizes.biases(last), bits_, 1);
-  w = (best_rotation * w.cast<double>()).cast<float>().eval();
+  w = small_product(best_rotation, w.cast<double>()).cast<float>();
   c = (best_rotation * c.cast<double>()).cast<float>().eval();
   if (!sizes.has_linear_path()) return;
   auto a = view(parameters.data() + sizes.linear_path(), bits_, sizes.dimension());
-  a = (best_rotation * a.cast<double>()).cast<float>().eval();
+  a = small_product(best_rotation, a.cast<double>()).cast<float>();
 }
 
 }  // namespace bdnn

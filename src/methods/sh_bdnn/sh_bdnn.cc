@@ -126,31 +126,32 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
   return {std::move(trained.network), {}, std::move(trained.outcome)};
 }
 
+OptionList options_of(ShBdnnOptions& o) {
+  OptionList options = binary_network_options(o);
+  options.push_back(
+      integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0, 1 << 30));
+  options.push_back(
+      optional_real_option("pair_weight", "of the pairwise term; auto: 1 / samples", o.pair_weight, 0, 1e12));
+  options.push_back(
+      flag_option("class_codes", "every class has a code, which its samples are trained towards", o.class_codes));
+  options.push_back(real_option("classes", "weight of the term by which samples find the code of their class; 0: none",
+                                o.classes, 0, 1e12));
+  options.push_back(optional_real_option("temperature", "of that term; auto: bits / 8", o.temperature, 1e-3, 1e12));
+  options.push_back(
+      flag_option("class_head", "try layers that give samples the very code of a class, at the end", o.class_head));
+  options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
+                                   o.rotations, 0, 10000));
+  return options;
+}
+
 }  // namespace
 
 Method sh_bdnn_method() {
-  auto options = binary_network_options<ShBdnnOptions>();
-  options.push_back(integer_option("per_class", "samples of each class to learn from, at random; 0: all",
-                                   &ShBdnnOptions::per_class, 0, 1 << 30));
-  options.push_back(optional_real_option_at<ShBdnnOptions>(
-      "pair_weight", "of the pairwise term; auto: 1 / samples", [](auto& o) -> auto& { return o.pair_weight; }, 0,
-      1e12));
-  options.push_back(flag_option("class_codes", "every class has a code, which its samples are trained towards",
-                                &ShBdnnOptions::class_codes));
-  options.push_back(real_option_at<ShBdnnOptions>(
-      "classes", "weight of the term by which samples find the code of their class; 0: none",
-      [](auto& o) -> auto& { return o.classes; }, 0, 1e12));
-  options.push_back(optional_real_option_at<ShBdnnOptions>(
-      "temperature", "of that term; auto: bits / 8", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
-  options.push_back(flag_option("class_head", "try layers that give samples the very code of a class, at the end",
-                                &ShBdnnOptions::class_head));
-  options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
-                                   &ShBdnnOptions::rotations, 0, 10000));
   return make_method<ShBdnnOptions>(
       {.name = "sh-bdnn",
        .summary = "a deep network whose codes agree with pairs of labels",
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
-       .options = std::move(options),
+       .options = options_of,
        .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()}},
        .supervised = true,
        .resumable = true,

@@ -77,13 +77,12 @@ Method sklsh_method() {
       {.name = "sklsh",
        .summary = "random waves of a bandwidth from the data, cut at random heights",
        .reference = "Raginsky and Lazebnik, Locality-sensitive binary codes from shift-invariant kernels, NIPS 2009",
-       .options = {integer_option("neighbour", "nearest neighbour whose mean distance is the bandwidth",
-                                  &SklshOptions::neighbour, 1, 1000000),
-                   integer_option("sampled", "vectors whose neighbours are sought; 0: all", &SklshOptions::sampled, 0,
-                                  1000000000),
-                   real_option_at<SklshOptions>(
-                       "width", "bandwidth in units of that distance",
-                       [](auto& options) -> auto& { return options.width; }, 1e-3, 1e3)},
+       .options = [](SklshOptions& o) -> OptionList {
+         return {integer_option("neighbour", "nearest neighbour whose mean distance is the bandwidth", o.neighbour, 1,
+                                1000000),
+                 integer_option("sampled", "vectors whose neighbours are sought; 0: all", o.sampled, 0, 1000000000),
+                 real_option("width", "bandwidth in units of that distance", o.width, 1e-3, 1e3)};
+       },
        .train = train_sklsh});
 }
 

@@ -110,17 +110,17 @@ Method sph_method() {
       {.name = "sph",
        .summary = "spheres that hold half of the data each, and a quarter in pairs",
        .reference = "Heo, Lee, He, Chang and Yoon, Spherical hashing, CVPR 2012",
-       .options = {integer_option("pivot_samples", "random samples whose mean a pivot starts from",
-                                  &SphOptions::pivot_samples, 1, 1000000),
-                   real_option_at<SphOptions>(
-                       "overlap_error", "stop when overlaps are this close to a quarter on average, in parts of it",
-                       [](auto& o) -> auto& { return o.overlap_error; }, 0, 1),
-                   real_option_at<SphOptions>(
-                       "overlap_spread", "and their standard deviation is this small, in parts of a quarter",
-                       [](auto& o) -> auto& { return o.overlap_spread; }, 0, 1),
-                   integer_option("iterations", "moves at most", &SphOptions::iterations, 0, 100000),
-                   integer_option("samples", "random samples to place the spheres by; 0: all", &SphOptions::samples, 0,
-                                  2000000000)},
+       .options = [](SphOptions& o) -> OptionList {
+         return {
+             integer_option("pivot_samples", "random samples whose mean a pivot starts from", o.pivot_samples, 1,
+                            1000000),
+             real_option("overlap_error", "stop when overlaps are this close to a quarter on average, in parts of it",
+                         o.overlap_error, 0, 1),
+             real_option("overlap_spread", "and their standard deviation is this small, in parts of a quarter",
+                         o.overlap_spread, 0, 1),
+             integer_option("iterations", "moves at most", o.iterations, 0, 100000),
+             integer_option("samples", "random samples to place the spheres by; 0: all", o.samples, 0, 2000000000)};
+       },
        .profiles = {{"paper", "a sample of 10,000, as its authors take", {.samples = 10000}}},
        .train = train_sph});
 }

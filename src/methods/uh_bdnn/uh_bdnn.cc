@@ -133,37 +133,37 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   return {trained.network, decoder_layer(kept->decoder(), trained.scaling, group), trained.outcome};
 }
 
+OptionList options_of(UhBdnnOptions& o) {
+  OptionList options = binary_network_options(o);
+  options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
+                                o.neighbours, 0, 1e12));
+  options.push_back(
+      optional_real_option("temperature", "of that term; auto: sqrt(bits) / 2", o.temperature, 1e-3, 1e12));
+  options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
+  options.push_back(
+      integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
+                     o.near, 1, 1 << 24));
+  options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
+                                o.code_start, {"zero", "outputs"}));
+  options.push_back(integer_option("sweeps", "turns over the bits in a B step at most", o.sweeps, 1, 1000000));
+  options.push_back(
+      integer_option("local_search", "rounds of search after a descent of the B step", o.local_search, 0, 1000000));
+  options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
+                                   o.code_rounds, 0, 100000));
+  options.push_back(word_option("group", "bits that the decoder takes together; auto: as many as the samples allow",
+                                o.group, {"auto", "1", "4", "8"}));
+  options.push_back(real_option("decoder_decay", "lambda1 of the decoder", o.decoder_decay, 0, 1e12));
+  return options;
+}
+
 }  // namespace
 
 Method uh_bdnn_method() {
-  auto options = binary_network_options<UhBdnnOptions>();
-  options.push_back(real_option_at<UhBdnnOptions>(
-      "neighbours", "weight of the term by which samples find their neighbours; 0: none",
-      [](auto& o) -> auto& { return o.neighbours; }, 0, 1e12));
-  options.push_back(optional_real_option_at<UhBdnnOptions>(
-      "temperature", "of that term; auto: sqrt(bits) / 2", [](auto& o) -> auto& { return o.temperature; }, 1e-3, 1e12));
-  options.push_back(
-      integer_option("anchors", "samples whose neighbours that term knows", &UhBdnnOptions::anchors, 1, 1 << 24));
-  options.push_back(
-      integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
-                     &UhBdnnOptions::near, 1, 1 << 24));
-  options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
-                                &UhBdnnOptions::code_start, {"zero", "outputs"}));
-  options.push_back(
-      integer_option("sweeps", "turns over the bits in a B step at most", &UhBdnnOptions::sweeps, 1, 1000000));
-  options.push_back(integer_option("local_search", "rounds of search after a descent of the B step",
-                                   &UhBdnnOptions::local_search, 0, 1000000));
-  options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
-                                   &UhBdnnOptions::code_rounds, 0, 100000));
-  options.push_back(word_option("group", "bits that the decoder takes together; auto: as many as the samples allow",
-                                &UhBdnnOptions::group, {"auto", "1", "4", "8"}));
-  options.push_back(real_option_at<UhBdnnOptions>(
-      "decoder_decay", "lambda1 of the decoder", [](auto& o) -> auto& { return o.decoder_decay; }, 0, 1e12));
   return make_method<UhBdnnOptions>(
       {.name = "uh-bdnn",
        .summary = "a deep network whose codes rebuild the samples",
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
-       .options = std::move(options),
+       .options = options_of,
        .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()},
                     {"recall", "codes to be rebuilt from: for search by reconstruction", recall_profile()}},
        .resumable = true,
