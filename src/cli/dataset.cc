@@ -17,12 +17,8 @@ struct Arguments {
 };
 
 void check_split_outputs(const Arguments& arguments, const Protocol& protocol) {
-  std::vector<NamedFile> inputs = {{"the protocol", arguments.protocol}};
-  for (const Protocol::Part* part : {&protocol.train, &protocol.database, &protocol.queries, &protocol.collection}) {
-    for (const auto* files : {&part->vectors, &part->labels}) {
-      for (const std::string& file : *files) inputs.push_back({"the protocol", arguments.folder + "/" + file});
-    }
-  }
+  std::vector<NamedFile> inputs = files_of(protocol, arguments.folder);
+  inputs.push_back({"the protocol", arguments.protocol});
   for (const char* name : {"train.ivecs", "queries.ivecs", "split.json"}) {
     check_outputs({{"--out", arguments.out + "/" + name}}, inputs);
   }

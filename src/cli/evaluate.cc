@@ -244,6 +244,7 @@ void evaluate_protocol(const Arguments& arguments) {
   if (!arguments.cache.empty() && protocol.labels_are_relevant) {
     misuse("--cache does not apply to a protocol with relevance by labels, which looks for no true neighbours");
   }
+  check_outputs({{"--curve", arguments.curve}}, files_of(protocol, arguments.folder));
   const auto progress = make_progress();
   const Dataset dataset = load_dataset(protocol, arguments.folder, split_seed, arguments.threads);
   const Overlap overlap = find_overlap(dataset);

@@ -19,6 +19,16 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+std::vector<NamedFile> files_of(const Protocol& protocol, const std::string& folder) {
+  std::vector<NamedFile> all;
+  for (const Protocol::Part* part : {&protocol.train, &protocol.database, &protocol.queries, &protocol.collection}) {
+    for (const auto* files : {&part->vectors, &part->labels}) {
+      for (const std::string& file : *files) all.push_back({"the protocol", folder + "/" + file});
+    }
+  }
+  return all;
+}
+
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const NamedFile& output = outputs[i];

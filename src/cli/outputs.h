@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "bdnn/protocol.h"
+
 namespace bdnn::cli {
 
 // A file and the option that named it.
@@ -11,6 +13,9 @@ struct NamedFile {
   std::string option;
   std::string path;  // perhaps FILE:NAME; empty if the option was not given
 };
+
+// The data files of a protocol, in the folder that they are looked for in.
+std::vector<NamedFile> files_of(const Protocol& protocol, const std::string& folder);
 
 // Raises misuse if an output is one of the inputs or another output, by whatever path or link.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);

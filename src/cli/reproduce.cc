@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/folder_lock.h"
 #include "cli/command.h"
+#include "cli/outputs.h"
 #include "experiment/reproduction.h"
 #include "report/write_report.h"
 
@@ -127,10 +128,24 @@ std::vector<ExperimentPlan> load_plans(const Arguments& arguments) {
   return plans;
 }
 
+void check_report_outputs(const Arguments& arguments, const std::vector<ExperimentPlan>& plans) {
+  std::vector<NamedFile> inputs;
+  for (const auto& path : arguments.experiments) inputs.push_back({"the experiment", path});
+  for (const auto& plan : plans) {
+    inputs.push_back({"the protocol", plan.protocol});
+    for (auto& file : files_of(load_protocol(plan.protocol), arguments.data + "/" + plan.dataset))
+      inputs.push_back(file);
+  }
+  for (const char* name : {"results.json", "report.md", "report.csv", "report.json", "report.html"}) {
+    check_outputs({{"--out", arguments.out + "/" + name}}, inputs);
+  }
+}
+
 void reproduce_verb(const Arguments& arguments) {
   const std::vector<ExperimentPlan> plans = load_plans(arguments);
   const std::string path = arguments.out + "/results.json";
   if (arguments.report && !std::filesystem::exists(path)) failure("{}: no such file; run an experiment first", path);
+  check_report_outputs(arguments, plans);
   const FolderLock lock(arguments.out);
   ResultsFile results(path);
   std::size_t failures = 0;

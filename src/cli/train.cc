@@ -118,6 +118,8 @@ void train_verb(Arguments& arguments) {
   if (!arguments.no_checkpoint && method.resumable && !output) {
     options.checkpoint = checkpoint_of(arguments.model);  // beside a pipe or a device there is no place for it
   }
+  check_outputs({{"the checkpoint of --model", options.checkpoint}, {"--log", arguments.log}},
+                {{"--data", arguments.data}, {"--labels", arguments.labels}});
   if (options.resume && options.checkpoint.empty()) {
     misuse("there is nothing to resume: {}", arguments.no_checkpoint ? "--no-checkpoint forbids it"
                                              : method.resumable ? "no checkpoint is written beside a pipe or a device"

@@ -119,7 +119,9 @@ GroundTruth cached_neighbours(const Vectors& database, const Vectors& queries, c
     }
   }
   GroundTruth truth = exact_neighbours(database, queries, options, progress);
-  save_ground_truth(truth, (fs::path(folder) / name_of_content(truth)).string());
+  const fs::path path = fs::path(folder) / name_of_content(truth);
+  fs::remove(path, error);  // what stands there is damaged; if it is a link, what it points to is somebody else's
+  save_ground_truth(truth, path.string());
   return truth;
 }
 

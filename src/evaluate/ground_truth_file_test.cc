@@ -123,6 +123,19 @@ TEST_F(GroundTruthCache, ADamagedFileIsComputedAnew) {
   EXPECT_EQ(files().size(), 1U);
 }
 
+TEST_F(GroundTruthCache, ALinkInThePlaceOfAFileIsReplacedAndNotFollowed) {
+  EXPECT_TRUE(computes({.k = 5}));
+  const std::string path = files().at(0);
+  const std::string input = folder_ / "base.fvecs";
+  std::ofstream(input) << "somebody's vectors";
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(input, path);
+  EXPECT_TRUE(computes({.k = 5}));
+  EXPECT_EQ(std::filesystem::file_size(input), 18U);
+  EXPECT_FALSE(std::filesystem::is_symlink(path));
+  EXPECT_FALSE(computes({.k = 5}));
+}
+
 TEST_F(GroundTruthCache, NoFolderMeansNoCache) {
   Counter counter;
   for (int i = 1; i <= 2; ++i) {

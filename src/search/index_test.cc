@@ -270,8 +270,8 @@ TEST(Index, CompactingKeepsTheChoiceOfTables) {
 TEST(Index, RemovedCodesCountAsUnusedAndAreCompactedAway) {
   const TemporaryDirectory folder;
   const std::string path = folder / "x.index";
-  const std::size_t size = 20'000;
-  const std::size_t daily = 400;
+  const std::size_t size = 50'000;
+  const std::size_t daily = 1'000;
   const Codes codes = clustered_codes(32, size, 0.3, 1);
   build_index(path, codes, {}, {.tables = IndexOptions::Tables::never});
   const std::uint64_t at_first = Index::open(path).info().bytes;

@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -126,8 +127,30 @@ class Mistakes(CommandLine):
         self.fails(2, "--curve would overwrite the input of --database", "evaluate", "--model", m, "--database", x, "--queries", x,
                    "--neighbours", 3, "--curve", x)
         self.fails(2, "--index would overwrite the input of --data", "index", "build", "--index", c, "--data", c, "--force")
+        os.link(x, self.path("n.bdnn.checkpoint"))
+        self.fails(2, "the checkpoint of --model would overwrite the input of --data", "train", "--bits", 8,
+                   "--data", self.path("n.bdnn.checkpoint"), "--model", self.path("n.bdnn"))
+        self.fails(2, "the checkpoint of --model and --log are the same file", "train", "--bits", 8, "--data", x,
+                   "--model", self.path("o.bdnn"), "--log", self.path("o.bdnn.checkpoint"))
         for name, content in before.items():
             self.assertEqual(read(self.path(name)), content, name)
+
+    def test_nor_the_files_of_a_protocol_or_an_experiment(self):
+        self.data(rows=60)
+        shutil.copy(self.path("x.npy"), self.path("report.csv"))
+        for name in ("x.npy", "report.csv"):
+            with open(self.path("p.toml"), "w") as f:
+                f.write(f'name = "p"\n[train]\nvectors = "{name}"\n[queries]\nvectors = "{name}"\n'
+                        '[relevance]\nkind = "neighbours"\nneighbours = 3\n')
+            before = read(self.path(name))
+            self.fails(2, "--curve would overwrite the input of the protocol", "evaluate", "--protocol", self.path("p.toml"),
+                       "--folder", self.folder.name, "--method", "lsh", "--bits", 8, "--curve", self.path(name))
+            self.assertEqual(read(self.path(name)), before)
+        with open(self.path("e.toml"), "w") as f:
+            f.write('title = "e"\nprotocol = "p.toml"\ndataset = "."\nbits = [8]\n[[method]]\nlabel = "LSH"\nmethod = "lsh"\n')
+        self.fails(2, "--out would overwrite the input of the protocol", "reproduce", self.path("e.toml"),
+                   "--data", self.folder.name, "--out", self.folder.name)
+        self.assertEqual(read(self.path("report.csv")), before)
 
     def test_what_was_written_stands_if_only_the_report_fails(self):
         self.data()
