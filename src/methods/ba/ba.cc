@@ -1,5 +1,7 @@
 #include "methods/ba/ba.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
 

@@ -1,5 +1,7 @@
 #include "methods/classifier/classifier.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/random.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "learn/affine.h"
 #include "learn/class_moments.h"
 #include "learn/itq_rotation.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "learn/affine.h"
 #include "linalg/decompose.h"
 #include "methods/kmh/codebook.h"

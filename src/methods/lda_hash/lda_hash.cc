@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "learn/affine.h"
 #include "learn/class_moments.h"

@@ -1,5 +1,7 @@
 #include "methods/sdh/sdh.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/blocks.h"

@@ -1,5 +1,7 @@
 #include "methods/sph/sph.h"
 
+#include <fmt/format.h>
+
 #include "base/random.h"
 #include "learn/moments.h"
 #include "learn/order_statistic.h"
