@@ -143,7 +143,7 @@ void check_data(const std::vector<ExperimentPlan>& plans, const std::string& dat
                                     [&](const DatasetFile& file) { return file.name == missing; });
     failure("{}/{}: no such file; {} 'bdnn dataset get {} --data {}'{}", folder, missing,
             has_it ? "get it by" : "it holds features of images, which you get by", entry->name, data,
-            has_it ? "" : " (docs/reproduction.md)");
+            has_it ? "" : ", and their features by 'bdnn features' (docs/features.md)");
   }
 }
 
