@@ -8,6 +8,7 @@
 #pragma once
 
 #include "bdnn/codes.h"
+#include "bdnn/datasets.h"
 #include "bdnn/diagnostics.h"
 #include "bdnn/encode.h"
 #include "bdnn/error.h"

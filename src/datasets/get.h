@@ -4,26 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "bdnn/progress.h"
+#include "bdnn/datasets.h"
 #include "datasets/catalog.h"
 #include "datasets/content.h"
-#include "datasets/download.h"
 
 namespace bdnn {
 
-struct GetOptions {
-  std::string data = "data";  // the dataset's folder is in this one
-  std::string from = {};      // a folder to look for its files and archives in first; "": none
-  bool replace = false;       // files of the same name that are others; otherwise they are an error
-};
-
-struct GottenFile {
-  std::string path;
-  std::string source;  // "" if it was there already
-};
-
-// Puts each file in place when its checksum is right; what fails leaves no other trace than a download to be resumed,
-// NAME.part. Waits for another process that is getting the same dataset. Raises Error with the reasons of all sources.
+// As the function of this name in bdnn/datasets.h, with a note.
 std::vector<GottenFile> get_dataset(const DatasetEntry& entry, const GetOptions& options, Progress& progress,
                                     const Note& note);
 
