@@ -27,7 +27,7 @@ OutputRanges output_ranges(const Network& network, const Vectors& x, Threads& th
                           VectorXf::Constant(rows, -std::numeric_limits<float>::infinity())};
   std::vector<OutputRanges> found(static_cast<std::size_t>(threads.count()), none);
   threads.for_each(blocks_of(x.size()), [&](std::size_t block, int worker) {
-    auto& [least, most] = found[static_cast<std::size_t>(worker)];
+    OutputRanges& own = found[static_cast<std::size_t>(worker)];
     const std::size_t tile = samples_per_tile(x.dimension());
     std::vector<float> floats(tile * x.dimension());
     EncoderScratch scratch;
@@ -35,8 +35,8 @@ OutputRanges output_ranges(const Network& network, const Vectors& x, Threads& th
       const float* outputs = encoder.outputs(x.floats(first, count, floats.data()), count, scratch);
       const auto h = view(outputs, encoder.bits(), count);
       for (Eigen::Index i = 0; i < h.cols(); ++i) {
-        least = least.cwiseMin(h.col(i));
-        most = most.cwiseMax(h.col(i));
+        own.least = own.least.cwiseMin(h.col(i));
+        own.most = own.most.cwiseMax(h.col(i));
       }
     });
   });
