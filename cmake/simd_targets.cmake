@@ -18,3 +18,9 @@ if(BDNN_SANITIZE)
 endif()
 list(JOIN disabled "|" disabled)
 set(BDNN_SIMD_DEFINITIONS HWY_WANT_AVX3_DL "HWY_DISABLED_TARGETS=(${disabled})")
+
+# The target without SIMD is Highway's SCALAR, which is all that it has with GCC before 12.3; other compilers would get EMU128.
+set(BDNN_SCALAR_DEFINITION "")
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.3)
+  set(BDNN_SCALAR_DEFINITION HWY_BROKEN_EMU128=1)
+endif()

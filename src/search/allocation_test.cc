@@ -8,9 +8,11 @@
 #include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "codes/bit_groups.h"
+#include "sanitized.h"
 #include "search/search_testing.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers have an operator new of their own.
+#if !defined(BDNN_UNDER_ADDRESS_SANITIZER) && !defined(BDNN_UNDER_THREAD_SANITIZER)
 
 namespace {
 std::atomic<std::size_t> allocations{0};
