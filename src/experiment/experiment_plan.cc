@@ -81,6 +81,7 @@ std::string stem(const std::string& path) {
 ExperimentPlan parse_experiment(const std::string& text, const std::string& path) {
   ExperimentPlan plan;
   TomlTable top = TomlTable::parse(text, path);
+  plan.path = path;
   plan.name = stem(path);
   plan.text = text;
   plan.title = top.text("title").value_or(plan.name);

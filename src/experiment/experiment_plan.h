@@ -38,6 +38,7 @@ struct ImageShape {
 };
 
 struct ExperimentPlan {
+  std::string path;         // of the file, as it was named: "experiments/mnist-unsupervised.toml"
   std::string name;         // of the file, without .toml: "mnist-unsupervised"
   std::string title;        // "MNIST, unsupervised"
   std::string description;  // for the report

@@ -140,7 +140,7 @@ std::size_t reproduce(const std::vector<ExperimentPlan>& plans, ResultsFile& res
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const ExperimentPlan& plan = plans[p];
     const ExperimentData data = load_experiment_data(plan, protocols[p], options.data + "/" + plan.dataset, threads);
-    results.put({plan, data.setting, data.facts});
+    results.put({plan, data.setting, data.facts, options.data});
     std::vector<PlannedCell> missing;
     status.begin(plan);
     for (const PlannedCell& cell : planned_cells(plan, data.setting)) {

@@ -29,7 +29,8 @@ Theirs = [31.00, 10.00]
 )";
 
 inline ExperimentRecord example_record(const std::string& text = kExperiment) {
-  ExperimentRecord record{parse_experiment(text, "example"), "0123456789abcdef", {"training: 7 vectors"}};
+  ExperimentRecord record{
+      parse_experiment(text, "experiments/example.toml"), "0123456789abcdef", {"training: 7 vectors"}};
   record.plan.protocol_text = "name = \"p\"\n";
   return record;
 }

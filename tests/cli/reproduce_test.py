@@ -116,6 +116,17 @@ class Reproduce(CommandLine):
         evaluated = json.loads(self.ok("evaluate", "--protocol", self.path("p.toml"), "--folder", self.path("digits"), "--method", "itq", "--bits", 8, "--seeds", "1,2", "--json"))
         self.assertAlmostEqual(rows["ITQ", 8]["ours"], 100 * evaluated["summary"][0]["mean"]["precision@r2"])
 
+    def test_the_command_in_the_report_makes_it_again(self):
+        self.ok(*self.arguments("--quick", "--method", "LSH", "--bits", "4", "--seeds", "7"))
+        command = re.search(r"^    \$ (bdnn .*)$", read(self.path("out/report.md")).decode(), re.MULTILINE)[1]
+        again = subprocess.run(command, shell=True, cwd=self.folder.name, capture_output=True, text=True,
+                               env=dict(os.environ, PATH=os.path.dirname(BDNN) + ":" + os.environ["PATH"]))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        values = lambda folder: [(c["method"], c["bits"], c["seed"], c["values"]) for c in
+                                 json.loads(read(self.path(folder + "/results.json")))["cells"]]
+        self.assertEqual(len(values("out")), 1)
+        self.assertEqual(values("results"), values("out"))
+
     def test_killed_at_any_moment_it_loses_only_running_cells(self):
         self.ok(*self.arguments("--threads", 1))
         whole = {(c["method"], c["bits"], c["seed"]): c["values"] for c in self.results()["cells"]}
