@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -27,6 +28,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::map<std::string, std::string> environment() {
   const Backend kernels = backend();
   return {{"program", std::string("bdnn ") + version()},
+          {"commit", commit()},
           {"machine", machine_name()},
           {"SIMD target", kernels.simd},
           {"LAPACK", kernels.lapack}};
@@ -57,6 +59,24 @@ int cells_at_once(const ReproductionOptions& options, const Dataset& data, std::
   const std::uint64_t available = available_memory();
   if (available > 0) most = std::min(most, available / (memory_of_a_cell(data) + 1));
   return static_cast<int>(std::max<std::uint64_t>(1, most));
+}
+
+std::string commit_of(const Cell& cell) {
+  const auto found = cell.environment.find("commit");
+  return found == cell.environment.end() ? "unknown" : found->second;
+}
+
+// "" if all finished cells, counted by commit, are of this program's.
+std::string note_on_commits(const std::map<std::string, std::size_t>& finished) {
+  std::string others;
+  for (const auto& [name, cells] : finished) {
+    if (name != commit()) others += fmt::format("{}{} of {}", others.empty() ? "" : ", ", cells, name);
+  }
+  if (others.empty()) return "";
+  return fmt::format(
+      "finished cells of other commits than this program's, {}: {}; if methods have changed since, use "
+      "another folder",
+      commit(), others);
 }
 
 // One experiment, loaded and ready to run cells.
@@ -142,17 +162,20 @@ std::size_t reproduce(const std::vector<ExperimentPlan>& plans, ResultsFile& res
     const ExperimentData data = load_experiment_data(plan, protocols[p], options.data + "/" + plan.dataset, threads);
     results.put({plan, data.setting, data.facts, options.data});
     std::vector<PlannedCell> missing;
+    std::map<std::string, std::size_t> commits;  // of finished cells
     status.begin(plan);
     for (const PlannedCell& cell : planned_cells(plan, data.setting)) {
       const Cell* known = results.find(cell.key);
       if (known != nullptr) {
         status.known(cell, *known);
+        ++commits[commit_of(*known)];
       } else {
         missing.push_back(cell);
       }
     }
     view.note(fmt::format("{}: {} of {} cells are finished, {} to run", plan.title, plan.cells() - missing.size(),
                           plan.cells(), missing.size()));
+    if (const std::string note = note_on_commits(commits); !note.empty()) view.note(note);
     if (missing.empty()) continue;
     if (!data.protocol.labels_are_relevant) view.note("finding the true neighbours of the queries");
     Run run(plan, data, options, threads);

@@ -1,12 +1,14 @@
 // Runs under ThreadSanitizer: cells run side by side.
 #include "experiment/reproduction.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/random.h"
+#include "bdnn/version.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
 
@@ -62,12 +64,14 @@ method = "lsh"
 
 class Counts final : public ReproductionView {
  public:
+  void note(const std::string& text) override { notes += text + "\n"; }
   void started(const ReproductionStatus& /*status*/) override { ++starts; }
   void finished(const std::string& /*cell*/, const Cell& /*result*/, const ReproductionStatus& status) override {
     last = status;
   }
   void failed(const std::string& cell, const std::string& why) override { failures.push_back(cell + ": " + why); }
 
+  std::string notes;
   std::size_t starts = 0;
   ReproductionStatus last;
   std::vector<std::string> failures;
@@ -122,6 +126,27 @@ TEST_F(Reproduction, DoesNotUseCellsOfOtherDataOrMeasures) {
   EXPECT_EQ(run("r.json").starts, 0U);
   put(directory_ / "p.toml", std::string(kProtocol) + "[metrics]\nradii = [2, 3]\n");
   EXPECT_EQ(run("r.json").starts, 8U);
+}
+
+TEST_F(Reproduction, UsesCellsOfAnotherCommitAndSaysSo) {
+  run("r.json");
+  EXPECT_EQ(run("r.json").notes.find("commit"), std::string::npos);
+  {
+    ResultsFile results(directory_ / "r.json");
+    for (std::size_t i = 0; i < 3; ++i) {
+      Cell cell = results.cells()[i];
+      EXPECT_EQ(cell.environment.at("commit"), commit());
+      cell.environment["commit"] = "0123456789ab";
+      if (i == 2) cell.environment.erase("commit");  // as older programs wrote it
+      results.add(cell);
+    }
+  }
+  const Counts again = run("r.json");
+  EXPECT_EQ(again.starts, 0U);
+  EXPECT_NE(again.notes.find(
+                fmt::format("other commits than this program's, {}: 2 of 0123456789ab, 1 of unknown; ", commit())),
+            std::string::npos)
+      << again.notes;
 }
 
 TEST_F(Reproduction, ResultsDependNeitherOnThreadsNorOnCellsAtOnce) {

@@ -52,7 +52,7 @@ inline Cell example_cell(const ExperimentRecord& record, std::size_t method, std
   cell.cells_at_once = 2;
   cell.outcome = "iteration 3 of 3 kept";
   cell.finished = "2026-11-17T07:12:00Z";
-  cell.environment = {{"program", "bdnn 0.1.0"}, {"machine", "a machine"}};
+  cell.environment = {{"program", "bdnn 0.1.0"}, {"commit", "1c2894e01f3a"}, {"machine", "a machine"}};
   if (bits == 16 && seed == 1) cell.images = {{3, "aGk=", "seven", {{"aGo=", 2, true}, {"aGs=", 4, false}}}};
   return cell;
 }

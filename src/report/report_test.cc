@@ -112,6 +112,7 @@ TEST_F(Report, IsOnePageThatFetchesNothing) {
   EXPECT_TRUE(contains(html, "<img class=\"right\" alt=\"relevant, at distance 2\""));
   EXPECT_TRUE(contains(html, "<img alt=\"not relevant, at distance 4\""));
   EXPECT_TRUE(contains(html, "prefers-color-scheme: dark"));
+  EXPECT_TRUE(contains(html, "commit: 1c2894e01f3a"));
 }
 
 TEST_F(Report, EscapesWhatTheResultsSay) {
