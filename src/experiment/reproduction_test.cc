@@ -189,6 +189,19 @@ TEST_F(Reproduction, ACellThatFailsLeavesTheOthers) {
   EXPECT_NE(counts.failures[0].find("bad, 3 bits, seed 1: "), std::string::npos) << counts.failures[0];
 }
 
+TEST(CellsAtOnce, AreOnePerThreadIfMemoryAllows) {
+  constexpr std::uint64_t kCell = std::uint64_t{4} * 60000 * (2 * 784 + 1000);  // of MNIST: 616 MB
+  const auto of_mnist = [](std::size_t cells, int threads, std::uint64_t memory) {
+    return cells_at_once(cells, threads, 60000, 784, memory);
+  };
+  EXPECT_EQ(of_mnist(72, 8, 100 * kCell), 8);
+  EXPECT_EQ(of_mnist(3, 8, 100 * kCell), 3) << "no more than there are";
+  EXPECT_EQ(of_mnist(72, 8, 5 * kCell), 5);
+  EXPECT_EQ(of_mnist(72, 8, 5 * kCell - 1), 4);
+  EXPECT_EQ(of_mnist(72, 8, 1), 1) << "one runs in any case";
+  EXPECT_EQ(of_mnist(72, 8, 0), 8) << "unknown memory limits nothing";
+}
+
 TEST_F(Reproduction, MistakesAreFoundBeforeAnythingRuns) {
   const auto expect = [&](const std::string& message, Error::Kind kind) {
     ResultsFile results(directory_ / "r.json");
