@@ -175,11 +175,12 @@ std::string command_of(const ExperimentRecord& record) {
   if (plan.quick) file = quick_version(file);
   if (file.bits != plan.bits) command += " --bits " + joined(plan.bits);
   if (file.seeds != plan.seeds) command += " --seeds " + joined(plan.seeds);
-  if (file.methods != plan.methods) {
-    std::vector<std::string> labels;
-    for (const auto& method : plan.methods) labels.push_back(method.label);
-    command += " --method " + shell_word(joined(labels));
-  }
+  const auto labels = [](const ExperimentPlan& of) {
+    std::vector<std::string> names;
+    for (const auto& method : of.methods) names.push_back(method.label);
+    return joined(names);
+  };
+  if (labels(file) != labels(plan)) command += " --method " + shell_word(labels(plan));
   return command;
 }
 

@@ -73,6 +73,13 @@ TEST_F(Report, TellsTheCommandThatMakesItAgain) {
   record.plan.methods[1] = {"a (b)", "itq", "default", {}};
   EXPECT_EQ(command(record),
             "bdnn reproduce experiments/example.toml --data data --bits 8,64 --seeds 7 --method 'UH-BDNN,a (b)'");
+  std::string text = testing::kExperiment;
+  text.replace(text.find("method = \"itq\""), 0, "quick = false\n");
+  record = testing::example_record(text);
+  EXPECT_EQ(command(record), "bdnn reproduce experiments/example.toml --data data");
+  record.plan.quick = true;  // with a method that was named although it is slow
+  EXPECT_EQ(command(record),
+            "bdnn reproduce experiments/example.toml --data data --quick --bits 8,16 --seeds 1,2 --method UH-BDNN,ITQ");
 }
 
 TEST_F(Report, EveryFormTellsTheNumbersOfTheJson) {

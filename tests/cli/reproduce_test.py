@@ -194,6 +194,7 @@ class Reproduce(CommandLine):
 
     def test_quick_takes_a_small_part(self):
         self.digits(6000, 600)
+        write(self.path("e.toml"), EXPERIMENT.replace('method = "lsh"', 'method = "lsh"\nquick = false').encode())
         result = run(*self.arguments("--quick", "--method", "lsh"))
         self.assertEqual(result.returncode, 0, result.stderr)
         facts = "\n".join(self.results()["experiments"][0]["facts"])
@@ -202,6 +203,8 @@ class Reproduce(CommandLine):
         self.assertEqual(len(self.results()["cells"]), 2)
         self.assertIn("A quick run on a small part", read(self.path("out/report.html")).decode())
         self.assertIn("--quick --method LSH", read(self.path("out/report.md")).decode())
+        self.ok(*self.arguments("--quick"))
+        self.assertEqual([m["label"] for m in self.results()["experiments"][0]["methods"]], ["ITQ"], "slow methods run when they are named")
 
     def test_progress_names_cells_and_failures(self):
         result = run(*self.arguments("--method", "ITQ,lsh:none"))
