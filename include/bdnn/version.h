@@ -1,4 +1,4 @@
-// The version of the library and the kernels it uses.
+// The version of the library, its commit, and the kernels it uses.
 #pragma once
 
 #include <string>
@@ -7,6 +7,10 @@ namespace bdnn {
 
 // "0.1.0", as set in CMakeLists.txt.
 const char* version();
+
+// The git commit that the library was built from: "1c2894e01f3a", with "-dirty" if files differed from it, or "unknown"
+// if the sources were no clone. It identifies a build; files and results are identified by version().
+const char* commit();
 
 // The kernels in use on this machine, for `bdnn --version` and bug reports: the matrix products, the SIMD target, and
 // the LAPACK behind decompositions.

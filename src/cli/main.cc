@@ -21,8 +21,8 @@ constexpr int kMisused = 2;
 
 std::string version_text() {
   const bdnn::Backend backend = bdnn::backend();
-  return fmt::format("bdnn {}\nmatrix products: {}\nSIMD target: {}\nLAPACK: {}", bdnn::version(), backend.products,
-                     backend.simd, backend.lapack);
+  return fmt::format("bdnn {}\ncommit: {}\nmatrix products: {}\nSIMD target: {}\nLAPACK: {}", bdnn::version(),
+                     bdnn::commit(), backend.products, backend.simd, backend.lapack);
 }
 
 int run(int argc, char** argv) {

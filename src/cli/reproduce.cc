@@ -104,6 +104,7 @@ void choose_methods(ExperimentPlan& plan, const std::vector<std::string>& names)
     chosen.push_back(
         {name, name.substr(0, colon), colon == std::string::npos ? "default" : name.substr(colon + 1), {}});
   }
+  for (auto& method : chosen) method.quick = true;  // a method that is named runs
   plan.methods = std::move(chosen);
 }
 
@@ -121,10 +122,10 @@ std::vector<ExperimentPlan> load_plans(const Arguments& arguments) {
   std::vector<ExperimentPlan> plans;
   for (const auto& path : arguments.experiments) {
     ExperimentPlan plan = load_experiment(path);
+    if (!arguments.methods.empty()) choose_methods(plan, arguments.methods);
     if (arguments.quick) plan = quick_version(plan);
     if (!arguments.bits.empty()) plan.bits = without_repeats(arguments.bits);
     if (!arguments.seeds.empty()) plan.seeds = without_repeats(arguments.seeds);
-    if (!arguments.methods.empty()) choose_methods(plan, arguments.methods);
     plans.push_back(std::move(plan));
   }
   return plans;

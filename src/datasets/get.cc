@@ -141,7 +141,8 @@ class Getter {
   }
 
   void get_from_folder(const DatasetSource& source) {
-    if (!exists(source.place)) failure("is not installed");
+    if (!exists(source.place) && source.package.empty()) failure("no such folder");
+    if (!exists(source.place)) failure("is not installed (apt-get install {})", source.package);
     take_files(source.place);
     if (!missing_.empty()) failure("{} has no sound {}", source.place, missing_.front().name);
   }

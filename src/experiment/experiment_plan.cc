@@ -24,6 +24,7 @@ PlannedMethod read_method(TomlTable& table) {
   for (const auto& key : set.keys()) {
     planned.set[key] = set.text(key.c_str(), "a text in quotes, as after --set NAME=").value_or("");
   }
+  planned.quick = table.flag("quick").value_or(true);
   table.refuse_unknown();
   return planned;
 }
@@ -63,6 +64,10 @@ void check(const ExperimentPlan& plan, const std::string& path) {
   }
   if (std::find(plan.bits.begin(), plan.bits.end(), 0U) != plan.bits.end()) failure("{}: 'bits' start at 1", path);
   if (plan.methods.empty()) failure("{}: names no method; add [[method]]", path);
+  if (std::none_of(plan.methods.begin(), plan.methods.end(),
+                   [](const PlannedMethod& method) { return method.quick; })) {
+    failure("{}: every method has 'quick = false'; leave it out of one", path);
+  }
   std::set<std::string> labels;
   for (const auto& method : plan.methods) {
     if (!labels.insert(method.label).second) {
@@ -81,6 +86,7 @@ std::string stem(const std::string& path) {
 ExperimentPlan parse_experiment(const std::string& text, const std::string& path) {
   ExperimentPlan plan;
   TomlTable top = TomlTable::parse(text, path);
+  plan.path = path;
   plan.name = stem(path);
   plan.text = text;
   plan.title = top.text("title").value_or(plan.name);
@@ -118,6 +124,7 @@ ExperimentPlan quick_version(ExperimentPlan plan) {
   if (bits.front() == bits.back()) bits.resize(1);
   plan.bits = bits;
   plan.seeds.resize(1);
+  std::erase_if(plan.methods, [](const PlannedMethod& method) { return !method.quick; });
   plan.quick = true;
   return plan;
 }

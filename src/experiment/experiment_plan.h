@@ -18,6 +18,7 @@ struct PlannedMethod {
   std::string method;  // as bdnn says it: "uh-bdnn"
   std::string profile = "default";
   std::map<std::string, std::string> set = {};  // options of the method
+  bool quick = true;                            // is part of the quick version
 
   bool operator==(const PlannedMethod&) const = default;
 };
@@ -38,6 +39,7 @@ struct ImageShape {
 };
 
 struct ExperimentPlan {
+  std::string path;         // of the file, as it was named: "experiments/mnist-unsupervised.toml"
   std::string name;         // of the file, without .toml: "mnist-unsupervised"
   std::string title;        // "MNIST, unsupervised"
   std::string description;  // for the report
@@ -64,7 +66,8 @@ ExperimentPlan load_experiment(const std::string& path);
 // The same from texts; reads nothing else.
 ExperimentPlan parse_experiment(const std::string& text, const std::string& path);
 
-// The small version: one seed, 16 and 32 bits (the first and last length if those are not planned).
+// The small version: one seed, 16 and 32 bits (the first and last length if those are not planned), and only the
+// methods that are part of it.
 ExperimentPlan quick_version(ExperimentPlan plan);
 
 // Raises Error if the protocol does not measure one of the plan's metrics.

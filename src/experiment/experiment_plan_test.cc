@@ -58,6 +58,17 @@ TEST(ExperimentPlan, TheQuickVersionIsSmall) {
   EXPECT_EQ(quick_version(plan).bits, std::vector<std::size_t>{5});
 }
 
+TEST(ExperimentPlan, TheQuickVersionLeavesSlowMethodsOut) {
+  const std::string slow = "[[method]]\nmethod = \"fasthash\"\nquick = false\n";
+  const ExperimentPlan plan = parse_experiment(kText + slow, "e.toml");
+  EXPECT_EQ(plan.methods.size(), 2U);
+  const ExperimentPlan quick = quick_version(plan);
+  ASSERT_EQ(quick.methods.size(), 1U);
+  EXPECT_EQ(quick.methods[0].label, "ITQ");
+  EXPECT_BDNN_ERROR(parse_experiment("protocol = \"p\"\nbits = [8]\n" + slow, "e.toml"), failure,
+                    "every method has 'quick = false'");
+}
+
 TEST(ExperimentPlan, MistakesAreNamed) {
   const auto expect = [](const std::string& from, const std::string& to, const std::string& message) {
     std::string text = kText;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -27,6 +28,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::map<std::string, std::string> environment() {
   const Backend kernels = backend();
   return {{"program", std::string("bdnn ") + version()},
+          {"commit", commit()},
           {"machine", machine_name()},
           {"SIMD target", kernels.simd},
           {"LAPACK", kernels.lapack}};
@@ -44,19 +46,22 @@ NamedValues statistics_of(const CodesDiagnostics& codes) {
           {"distance_deviation", codes.distance_deviation}};
 }
 
-// The memory that training may take besides its data: a copy as floats with another of activations or gradients, and
-// 1,000 kernel features per sample, which the hungriest methods hold.
-std::uint64_t memory_of_a_cell(const Dataset& data) {
-  constexpr std::uint64_t kKernelFeatures = 1000;
-  return sizeof(float) * data.train.size() * (2 * data.train.dimension() + kKernelFeatures);
+std::string commit_of(const Cell& cell) {
+  const auto found = cell.environment.find("commit");
+  return found == cell.environment.end() ? "unknown" : found->second;
 }
 
-int cells_at_once(const ReproductionOptions& options, const Dataset& data, std::size_t cells, int threads) {
-  if (options.cells_at_once > 0) return options.cells_at_once;
-  std::uint64_t most = std::min<std::uint64_t>(cells, static_cast<std::uint64_t>(threads));
-  const std::uint64_t available = available_memory();
-  if (available > 0) most = std::min(most, available / (memory_of_a_cell(data) + 1));
-  return static_cast<int>(std::max<std::uint64_t>(1, most));
+// "" if all finished cells, counted by commit, are of this program's.
+std::string note_on_commits(const std::map<std::string, std::size_t>& finished) {
+  std::string others;
+  for (const auto& [name, cells] : finished) {
+    if (name != commit()) others += fmt::format("{}{} of {}", others.empty() ? "" : ", ", cells, name);
+  }
+  if (others.empty()) return "";
+  return fmt::format(
+      "finished cells of other commits than this program's, {}: {}; if methods have changed since, use "
+      "another folder",
+      commit(), others);
 }
 
 // One experiment, loaded and ready to run cells.
@@ -130,6 +135,14 @@ std::vector<Protocol> check(const std::vector<ExperimentPlan>& plans, const Repr
 
 }  // namespace
 
+int cells_at_once(std::size_t cells, int threads, std::size_t samples, std::size_t dimension, std::uint64_t memory) {
+  constexpr std::uint64_t kKernelFeatures = 1000;
+  const std::uint64_t of_a_cell = sizeof(float) * samples * (2 * dimension + kKernelFeatures);
+  std::uint64_t most = std::min<std::uint64_t>(cells, static_cast<std::uint64_t>(threads));
+  if (memory > 0 && of_a_cell > 0) most = std::min(most, memory / of_a_cell);
+  return static_cast<int>(std::max<std::uint64_t>(1, most));
+}
+
 std::size_t reproduce(const std::vector<ExperimentPlan>& plans, ResultsFile& results,
                       const ReproductionOptions& options, ReproductionView& view) {
   const std::vector<Protocol> protocols = check(plans, options);
@@ -140,23 +153,29 @@ std::size_t reproduce(const std::vector<ExperimentPlan>& plans, ResultsFile& res
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const ExperimentPlan& plan = plans[p];
     const ExperimentData data = load_experiment_data(plan, protocols[p], options.data + "/" + plan.dataset, threads);
-    results.put({plan, data.setting, data.facts});
+    results.put({plan, data.setting, data.facts, options.data});
     std::vector<PlannedCell> missing;
+    std::map<std::string, std::size_t> commits;  // of finished cells
     status.begin(plan);
     for (const PlannedCell& cell : planned_cells(plan, data.setting)) {
       const Cell* known = results.find(cell.key);
       if (known != nullptr) {
         status.known(cell, *known);
+        ++commits[commit_of(*known)];
       } else {
         missing.push_back(cell);
       }
     }
     view.note(fmt::format("{}: {} of {} cells are finished, {} to run", plan.title, plan.cells() - missing.size(),
                           plan.cells(), missing.size()));
+    if (const std::string note = note_on_commits(commits); !note.empty()) view.note(note);
     if (missing.empty()) continue;
     if (!data.protocol.labels_are_relevant) view.note("finding the true neighbours of the queries");
     Run run(plan, data, options, threads);
-    const int at_once = cells_at_once(options, data.dataset, missing.size(), threads);
+    const Vectors& train = data.dataset.train;
+    const int at_once = options.cells_at_once > 0 ? options.cells_at_once
+                                                  : cells_at_once(missing.size(), threads, train.size(),
+                                                                  train.dimension(), available_memory());
     status.will_run(missing, at_once);
     std::mutex mutex;  // of status, view and failures
     Threads(at_once).for_each(missing.size(), [&](std::size_t i, int /*worker*/) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ class ReproductionView {
   }
   virtual void failed(const std::string& cell, const std::string& why) { (void)cell, (void)why; }
 };
+
+// How many cells to run side by side: one per thread, but not more than there are, and at least one. Fewer if `memory`
+// bytes (0: unknown) do not hold what training may take besides its data: a copy as floats with another of activations
+// or gradients, and 1,000 kernel features per sample, which the hungriest methods hold.
+int cells_at_once(std::size_t cells, int threads, std::size_t samples, std::size_t dimension, std::uint64_t memory);
 
 // Runs the cells that `results` lacks; each is saved as soon as it is finished. Missing data files, unknown methods
 // and metrics raise Error before anything is run; a cell that fails is reported and left out. Returns how many failed.

@@ -1,12 +1,14 @@
 // Runs under ThreadSanitizer: cells run side by side.
 #include "experiment/reproduction.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/random.h"
+#include "bdnn/version.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
 
@@ -62,12 +64,14 @@ method = "lsh"
 
 class Counts final : public ReproductionView {
  public:
+  void note(const std::string& text) override { notes += text + "\n"; }
   void started(const ReproductionStatus& /*status*/) override { ++starts; }
   void finished(const std::string& /*cell*/, const Cell& /*result*/, const ReproductionStatus& status) override {
     last = status;
   }
   void failed(const std::string& cell, const std::string& why) override { failures.push_back(cell + ": " + why); }
 
+  std::string notes;
   std::size_t starts = 0;
   ReproductionStatus last;
   std::vector<std::string> failures;
@@ -124,6 +128,27 @@ TEST_F(Reproduction, DoesNotUseCellsOfOtherDataOrMeasures) {
   EXPECT_EQ(run("r.json").starts, 8U);
 }
 
+TEST_F(Reproduction, UsesCellsOfAnotherCommitAndSaysSo) {
+  run("r.json");
+  EXPECT_EQ(run("r.json").notes.find("commit"), std::string::npos);
+  {
+    ResultsFile results(directory_ / "r.json");
+    for (std::size_t i = 0; i < 3; ++i) {
+      Cell cell = results.cells()[i];
+      EXPECT_EQ(cell.environment.at("commit"), commit());
+      cell.environment["commit"] = "0123456789ab";
+      if (i == 2) cell.environment.erase("commit");  // as older programs wrote it
+      results.add(cell);
+    }
+  }
+  const Counts again = run("r.json");
+  EXPECT_EQ(again.starts, 0U);
+  EXPECT_NE(again.notes.find(
+                fmt::format("other commits than this program's, {}: 2 of 0123456789ab, 1 of unknown; ", commit())),
+            std::string::npos)
+      << again.notes;
+}
+
 TEST_F(Reproduction, ResultsDependNeitherOnThreadsNorOnCellsAtOnce) {
   run("a.json", 1, 1);
   run("b.json", 4, 4);
@@ -162,6 +187,19 @@ TEST_F(Reproduction, ACellThatFailsLeavesTheOthers) {
   EXPECT_EQ(counts.last.done, 8U);
   ASSERT_EQ(counts.failures.size(), 4U);
   EXPECT_NE(counts.failures[0].find("bad, 3 bits, seed 1: "), std::string::npos) << counts.failures[0];
+}
+
+TEST(CellsAtOnce, AreOnePerThreadIfMemoryAllows) {
+  constexpr std::uint64_t kCell = std::uint64_t{4} * 60000 * (2 * 784 + 1000);  // of MNIST: 616 MB
+  const auto of_mnist = [](std::size_t cells, int threads, std::uint64_t memory) {
+    return cells_at_once(cells, threads, 60000, 784, memory);
+  };
+  EXPECT_EQ(of_mnist(72, 8, 100 * kCell), 8);
+  EXPECT_EQ(of_mnist(3, 8, 100 * kCell), 3) << "no more than there are";
+  EXPECT_EQ(of_mnist(72, 8, 5 * kCell), 5);
+  EXPECT_EQ(of_mnist(72, 8, 5 * kCell - 1), 4);
+  EXPECT_EQ(of_mnist(72, 8, 1), 1) << "one runs in any case";
+  EXPECT_EQ(of_mnist(72, 8, 0), 8) << "unknown memory limits nothing";
 }
 
 TEST_F(Reproduction, MistakesAreFoundBeforeAnythingRuns) {

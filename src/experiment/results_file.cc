@@ -64,6 +64,8 @@ Json json_of(const ExperimentRecord& record) {
   Json methods = Json::array();
   for (const auto& method : plan.methods) methods.push_back(json_of(method));
   return {{"name", plan.name},
+          {"path", plan.path},
+          {"data", record.data},
           {"setting", record.setting},
           {"quick", plan.quick ? 1 : 0},
           {"bits", Json::array(plan.bits)},
@@ -143,6 +145,10 @@ ExperimentRecord record_of(const JsonValue& json) {
   ExperimentRecord record;
   const std::string& name = json.string_at("name");
   record.plan = parse_experiment(json.string_at("experiment"), name);
+  // The first files of this version had neither; these are what most commands named.
+  const std::string* path = json["path"].as_string();
+  record.plan.path = path != nullptr ? *path : fmt::format("experiments/{}.toml", name);
+  if (const std::string* data = json["data"].as_string()) record.data = *data;
   record.plan.protocol_text = json.string_at("protocol");
   record.plan.quick = json.whole_at("quick") != 0;
   record.plan.bits = wholes_in<std::size_t>(json, "bits");

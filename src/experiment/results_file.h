@@ -58,6 +58,7 @@ struct ExperimentRecord {
   ExperimentPlan plan;
   std::string setting;  // hash of data, relevance, measures and version: cells of other settings are not used
   std::vector<std::string> facts;  // "60,000 vectors of 784 u8 to train on, xxh3 ..."
+  std::string data = "data";       // folder that holds a folder for each dataset, as it was named
 };
 
 // All cells of a file. Safe to use from several threads.

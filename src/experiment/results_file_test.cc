@@ -22,7 +22,9 @@ TEST(ResultsFile, GivesBackWhatWasAdded) {
   const std::string path = directory / "r.json";
   {
     ResultsFile results(path);
-    testing::add_example(results);
+    ExperimentRecord record = testing::example_record();
+    record.data = "/mnt/data";
+    testing::add_example(results, record);
   }
   const std::string text = read_whole_file(path, 1 << 20);
   ResultsFile again(path);
@@ -30,6 +32,8 @@ TEST(ResultsFile, GivesBackWhatWasAdded) {
   ASSERT_EQ(again.experiments().size(), 1U);
   EXPECT_EQ(again.experiments()[0].plan.title, "A title");
   EXPECT_EQ(again.experiments()[0].plan.methods, testing::example_record().plan.methods);
+  EXPECT_EQ(again.experiments()[0].plan.path, "experiments/example.toml");
+  EXPECT_EQ(again.experiments()[0].data, "/mnt/data");
   const Cell expected = testing::example_cell(testing::example_record(), 1, 16, 1, .2 + .01 + .16);
   const Cell* found = again.find(expected.key);
   ASSERT_NE(found, nullptr);
@@ -41,6 +45,23 @@ TEST(ResultsFile, GivesBackWhatWasAdded) {
   EXPECT_EQ(found->images.at(0).found.at(1).distance, 4U);
   again.put(again.experiments()[0]);
   EXPECT_EQ(read_whole_file(path, 1 << 20), text) << "reading and writing changes the file";
+}
+
+TEST(ResultsFile, FilesThatDoNotNameTheDataAreRead) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "r.json";
+  {
+    ResultsFile results(path);
+    results.put(testing::example_record());
+  }
+  std::string text = read_whole_file(path, 1 << 20);
+  const std::string names = R"("path":"experiments/example.toml","data":"data",)";
+  ASSERT_NE(text.find(names), std::string::npos) << text;
+  text.erase(text.find(names), names.size());
+  put(path, text);
+  const ResultsFile results(path);
+  EXPECT_EQ(results.experiments().at(0).plan.path, "experiments/example.toml");
+  EXPECT_EQ(results.experiments().at(0).data, "data");
 }
 
 TEST(ResultsFile, ACellOfAnotherSettingOrOptionIsNotFound) {

@@ -29,7 +29,8 @@ Theirs = [31.00, 10.00]
 )";
 
 inline ExperimentRecord example_record(const std::string& text = kExperiment) {
-  ExperimentRecord record{parse_experiment(text, "example"), "0123456789abcdef", {"training: 7 vectors"}};
+  ExperimentRecord record{
+      parse_experiment(text, "experiments/example.toml"), "0123456789abcdef", {"training: 7 vectors"}};
   record.plan.protocol_text = "name = \"p\"\n";
   return record;
 }
@@ -51,7 +52,7 @@ inline Cell example_cell(const ExperimentRecord& record, std::size_t method, std
   cell.cells_at_once = 2;
   cell.outcome = "iteration 3 of 3 kept";
   cell.finished = "2026-11-17T07:12:00Z";
-  cell.environment = {{"program", "bdnn 0.1.0"}, {"machine", "a machine"}};
+  cell.environment = {{"program", "bdnn 0.1.0"}, {"commit", "1c2894e01f3a"}, {"machine", "a machine"}};
   if (bits == 16 && seed == 1) cell.images = {{3, "aGk=", "seven", {{"aGo=", 2, true}, {"aGs=", 4, false}}}};
   return cell;
 }

@@ -153,19 +153,34 @@ std::string joined(const Values& values) {
   return text;
 }
 
-// Options that differ from what the experiment file says.
-std::string command_of(const ExperimentPlan& plan) {
-  std::string command = fmt::format("bdnn reproduce experiments/{}.toml", plan.name);
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./,:+=@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// The command that runs the experiment again, from the folder where it was run: the data, and what differs from the
+// experiment file.
+std::string command_of(const ExperimentRecord& record) {
+  const ExperimentPlan& plan = record.plan;
+  std::string command = fmt::format("bdnn reproduce {} --data {}", shell_word(plan.path), shell_word(record.data));
   if (plan.quick) command += " --quick";
-  ExperimentPlan file = parse_experiment(plan.text, plan.name);
+  ExperimentPlan file = parse_experiment(plan.text, plan.path);
   if (plan.quick) file = quick_version(file);
   if (file.bits != plan.bits) command += " --bits " + joined(plan.bits);
   if (file.seeds != plan.seeds) command += " --seeds " + joined(plan.seeds);
-  if (file.methods != plan.methods) {
-    std::vector<std::string> labels;
-    for (const auto& method : plan.methods) labels.push_back(method.label);
-    command += " --method " + joined(labels);
-  }
+  const auto labels = [](const ExperimentPlan& of) {
+    std::vector<std::string> names;
+    for (const auto& method : of.methods) names.push_back(method.label);
+    return joined(names);
+  };
+  if (labels(file) != labels(plan)) command += " --method " + shell_word(labels(plan));
   return command;
 }
 
@@ -174,7 +189,7 @@ ReportSection section_of(const ExperimentRecord& record, const ResultsFile& resu
   const CellsOf cells(record, results);
   ReportSection section;
   section.record = record;
-  section.command = command_of(plan);
+  section.command = command_of(record);
   std::set<std::string> times;
   cells.for_each([&](const Cell& cell) {
     ++section.finished;

@@ -58,7 +58,28 @@ TEST_F(Report, IsMeanSpreadAndDifferenceFromThePaper) {
   ASSERT_EQ(section.curves.size(), 2U);
   EXPECT_EQ(section.curves[1].curves[0].points.size(), 17U);
   EXPECT_EQ(section.images.size(), 2U);
-  EXPECT_EQ(section.command, "bdnn reproduce experiments/example.toml");
+}
+
+TEST_F(Report, TellsTheCommandThatMakesItAgain) {
+  const auto command = [&](const ExperimentRecord& record) { return data(record).sections.at(0).command; };
+  ExperimentRecord record = testing::example_record();
+  EXPECT_EQ(command(record), "bdnn reproduce experiments/example.toml --data data");
+  record.plan.path = "../it's/example.toml";
+  record.data = "/mnt/my data";
+  EXPECT_EQ(command(record), "bdnn reproduce '../it'\\''s/example.toml' --data '/mnt/my data'");
+  record = testing::example_record();
+  record.plan.bits = {8, 64};
+  record.plan.seeds = {7};
+  record.plan.methods[1] = {"a (b)", "itq", "default", {}};
+  EXPECT_EQ(command(record),
+            "bdnn reproduce experiments/example.toml --data data --bits 8,64 --seeds 7 --method 'UH-BDNN,a (b)'");
+  std::string text = testing::kExperiment;
+  text.replace(text.find("method = \"itq\""), 0, "quick = false\n");
+  record = testing::example_record(text);
+  EXPECT_EQ(command(record), "bdnn reproduce experiments/example.toml --data data");
+  record.plan.quick = true;  // with a method that was named although it is slow
+  EXPECT_EQ(command(record),
+            "bdnn reproduce experiments/example.toml --data data --quick --bits 8,16 --seeds 1,2 --method UH-BDNN,ITQ");
 }
 
 TEST_F(Report, EveryFormTellsTheNumbersOfTheJson) {
@@ -98,6 +119,7 @@ TEST_F(Report, IsOnePageThatFetchesNothing) {
   EXPECT_TRUE(contains(html, "<img class=\"right\" alt=\"relevant, at distance 2\""));
   EXPECT_TRUE(contains(html, "<img alt=\"not relevant, at distance 4\""));
   EXPECT_TRUE(contains(html, "prefers-color-scheme: dark"));
+  EXPECT_TRUE(contains(html, "commit: 1c2894e01f3a"));
 }
 
 TEST_F(Report, EscapesWhatTheResultsSay) {

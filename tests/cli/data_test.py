@@ -106,6 +106,9 @@ class TheWayOfTheData(CommandLine):
             self.assertEqual(line[0], line[1])
             self.assertEqual(line[2], line[4])
 
+    def test_the_version_names_the_commit(self):
+        self.assertRegex(self.ok("--version"), r"^bdnn \d+\.\d+\.\d+\ncommit: ([0-9a-f]{12}(-dirty)?|unknown)\n")
+
     def test_a_forced_simd_target_is_used(self):
         self.assertIn("SIMD target: SCALAR", self.ok("--version", env={"BDNN_TARGET": "SCALAR"}))
         self.fails(2, "BDNN_TARGET=MMX: this machine and build have", "--version", env={"BDNN_TARGET": "MMX"})

