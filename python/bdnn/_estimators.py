@@ -69,8 +69,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _profiles: dict[str, dict[str, Any]] = {}
 
     n_bits: int
-    pca: int
-    normalise: str
     output: str
     decoder: bool
     random_state: Any
