@@ -252,6 +252,18 @@ TEST(GroundTruth, ProgressEndsWithAllQueries) {
   EXPECT_EQ(last.total, 77U);
 }
 
+TEST(GroundTruth, IsCancelledWithinABlockOfQueries) {
+  struct Impatient final : Progress {
+    int polls = 0;
+    void poll() override {
+      if (++polls > 20) throw std::runtime_error("enough");
+    }
+  } progress;
+  // One query, and a database of few blocks but many tiles.
+  EXPECT_THROW(exact_neighbours(few_bytes(784, 4096, 4, 1), few_bytes(784, 1, 4, 2), {.k = 3, .threads = 1}, progress),
+               std::runtime_error);
+}
+
 TEST(GroundTruth, MisuseIsExplained) {
   const Vectors x = few_bytes(6, 90, 4, 1);
   EXPECT_BDNN_ERROR(ours(x, x, {.k = 0}), misuse, "ask for at least 1");
