@@ -46,6 +46,28 @@ class Rooms(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("bdnn::Extent is defined in src/evaluate/a.h and in src/search/b.h", said)
 
+    def test_a_name_that_two_files_of_an_inner_namespace_define_is_found(self):
+        nested = "namespace bdnn {\nnamespace csv {\n\nstruct Cell {\n  int a;\n};\n\n}  // namespace csv\n}  // namespace bdnn\n"
+        joined = "namespace bdnn::csv {\n\nclass Cell {\n  int b;\n};\n\n}  // namespace bdnn::csv\n"
+        status, said = rooms({"src/data/a.h": nested, "src/data/b.h": joined})
+        self.assertEqual(status, 1)
+        self.assertIn("bdnn::csv::Cell is defined in src/data/a.h and in src/data/b.h", said)
+
+    def test_one_name_in_two_namespaces_is_two_names(self):
+        text = "namespace bdnn::%s {\n\nstruct Cell {\n  int a;\n};\n\n}  // namespace bdnn::%s\n"
+        self.assertEqual(rooms({"src/data/a.h": text % ("csv", "csv"), "src/data/b.h": text % ("hdf5", "hdf5")})[0], 0)
+
+    def test_a_message_that_names_a_command_line_option_is_found(self):
+        text = 'void f(int n) {\n  if (n > 0) {\n    misuse("; too many: {} \\"labels\\"; give "\n           "--labels", n);\n  }\n}\n'
+        status, said = rooms({"src/data/a.cc": text})
+        self.assertEqual(status, 1)
+        self.assertIn("src/data/a.cc:3: a message names the option --labels, which only src/cli knows", said)
+        self.assertEqual(rooms({"src/cli/a.cc": text})[0], 0)
+
+    def test_options_of_other_programs_are_no_messages(self):
+        text = 'void f() {\n  run({"curl", "--fail"});\n  failure("a -- b");\n}\n'
+        self.assertEqual(rooms({"src/datasets/a.cc": text})[0], 0)
+
     def test_names_in_namespaces_of_their_own_may_be_the_same(self):
         inner = "namespace bdnn {\nnamespace {\n\nstruct Worker {\n  int a;\n};\n\n}  // namespace\n}  // namespace bdnn\n"
         self.assertEqual(rooms({"src/search/a.cc": inner, "src/learn/b.cc": inner})[0], 0)

@@ -69,7 +69,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _profiles: dict[str, dict[str, Any]] = {}
 
     n_bits: int
-    normalise: str
     output: str
     decoder: bool
     random_state: Any
@@ -153,10 +152,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if type(value) is type(default) and value == default:
                 continue
             settings[name] = _text_of(value)
-        if self.normalise not in ("none", "unit"):
-            raise MisuseError(f"normalise={self.normalise!r} is not possible; normalise is 'none' or 'unit'")
-        if self.normalise != "none":
-            settings["normalise"] = self.normalise
         return settings
 
     def _check_output(self) -> None:
@@ -169,7 +164,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for parameter, (name, _) in self._options.items():
             if parameter != name:
                 message = re.sub(rf"\b{name}\b(?!_)", parameter, message)
-        message = re.sub(rf"\b{re.escape(self.method)}\b", type(self).__name__, message)
+        # Not in "pca=30" and "pca is": every method has this option, and one has its name.
+        message = re.sub(rf"\b{re.escape(self.method)}\b(?!=| is )", type(self).__name__, message)
         # A training set that cannot be trained on is the caller's, however the library classes it.
         kind = MisuseError if not isinstance(error, OSError) or "overflow" in message else FailureError
         if shape[0] == 1:
@@ -314,8 +310,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                               "bdnn.load")
         options = {parameter: value_of(record["options"][name])
                    for parameter, (name, _) in found._options.items() if name in record["options"]}
-        estimator = found(n_bits=model.bits, random_state=record["seed"], decoder=model.has_decoder,
-                          normalise=record["options"].get("normalise", "none"), **options)
+        estimator = found(n_bits=model.bits, random_state=record["seed"], decoder=model.has_decoder, **options)
         estimator._take(model, [])
         return estimator
 
@@ -426,9 +421,9 @@ def _make_class(info: dict[str, Any]) -> type[Hasher]:
     body = "".join(f"    self.{parameter} = {parameter}\n" for parameter, _, _, _ in parameters)
     scope: dict[str, Any] = {}
     exec(f"def __init__(self, {arguments}):\n{body}", scope)  # noqa: S102: names come from the library's registry
-    own = parameters_of(info)
-    quick = "".join(f", {parameter}={_QUICK[parameter]}" for parameter, *_ in own if parameter in _QUICK)
-    to_parameter = {library_name: parameter for parameter, library_name, *_ in own}
+    options = parameters_of(info)
+    quick = "".join(f", {parameter}={_QUICK[parameter]}" for parameter, *_ in options if parameter in _QUICK)
+    to_parameter = {library_name: parameter for parameter, library_name, *_ in options}
     profiles = {profile["name"]: {to_parameter[key]: value_of(text) for key, text in profile["options"].items()}
                 for profile in info["profiles"]}
     return type(name, (Hasher,), {
@@ -439,7 +434,7 @@ def _make_class(info: dict[str, Any]) -> type[Hasher]:
         "method": info["name"],
         "supervised": info["supervised"],
         "resumable": info["resumable"],
-        "_options": {parameter: (library_name, default) for parameter, library_name, default, _, _ in own},
+        "_options": {parameter: (library_name, default) for parameter, library_name, default, _, _ in options},
         "_profiles": profiles,
     })
 

@@ -31,7 +31,6 @@ def class_name(method: str) -> str:
 
 _COMMON_FIRST = [("n_bits", 32, "int", f"Code length, 1 to {MAX_BITS}.")]
 _COMMON_LAST = [
-    ("normalise", "none", "str", "'unit' scales vectors to unit length, in training and by the model; or 'none'."),
     ("output", "packed", "str", "What transform() gives: 'packed' bytes, 'bits' or 'signs'."),
     ("decoder", True, "bool", "Give the model a decoder, which inverse_transform() needs."),
     ("random_state", 1, "int, RandomState, Generator or None", "Equal seeds give equal models; None draws one."),
@@ -41,7 +40,7 @@ _COMMON_LAST = [
 
 
 def parameters_of(info: dict[str, Any]) -> list[tuple[str, str, Any, str, str]]:
-    """(parameter, name in the library, default, type, description) of the method's own options."""
+    """(parameter, name in the library, default, type, description) of the method's options."""
     parameters = []
     for option in info["options"]:
         name = option["name"]
@@ -56,5 +55,5 @@ def parameters_of(info: dict[str, Any]) -> list[tuple[str, str, Any, str, str]]:
 
 def signature_of(info: dict[str, Any]) -> list[tuple[str, Any, str, str]]:
     """(parameter, default, type, description) in the order of the signature; `n_bits` may be positional."""
-    own = [(parameter, default, kind, text) for parameter, _, default, kind, text in parameters_of(info)]
-    return [*_COMMON_FIRST, *own, *_COMMON_LAST]
+    options = [(parameter, default, kind, text) for parameter, _, default, kind, text in parameters_of(info)]
+    return [*_COMMON_FIRST, *options, *_COMMON_LAST]

@@ -14,19 +14,24 @@
 namespace bdnn::python {
 namespace {
 
+void add_options(const std::vector<OptionInfo>& infos, py::list& options) {
+  for (const OptionInfo& option : infos) {
+    py::dict facts;
+    facts["name"] = option.name;
+    facts["default"] = option.default_value;
+    facts["allowed"] = option.allowed;
+    facts["summary"] = option.summary;
+    options.append(facts);
+  }
+}
+
 py::list describe_methods() {
   py::list list;
   for (const MethodInfo& method : methods()) {
     py::dict entry;
     py::list options;
-    for (const OptionInfo& option : method.options) {
-      py::dict facts;
-      facts["name"] = option.name;
-      facts["default"] = option.default_value;
-      facts["allowed"] = option.allowed;
-      facts["summary"] = option.summary;
-      options.append(facts);
-    }
+    add_options(method.options, options);
+    add_options(preparation_infos(), options);
     py::list profiles;
     for (const ProfileInfo& profile : method.profiles) {
       py::dict facts;

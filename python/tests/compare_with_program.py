@@ -1,7 +1,7 @@
 """Trains, encodes and searches with the program and with the package, and compares the files and answers byte by byte.
 
     PYTHONPATH=build/release/python /usr/bin/python3 python/tests/compare_with_program.py build/release/bdnn \\
-        train-images-idx3-ubyte train-labels-idx1-ubyte [--samples 5000] [--bits 32] [--quick] [METHOD ...]
+        train-images-idx3-ubyte train-labels-idx1-ubyte [--samples 5000] [--bits 32] [--pca 64] [--quick] [METHOD ...]
 """
 import argparse
 import inspect
@@ -20,11 +20,12 @@ QUICK = {"steps": 10, "first_steps": 10, "iterations": 2, "trees": 3, "cycles": 
          "samples": 200}
 
 
-def compare(program, method, x, labels, folder, bits, quick, jobs=(1, 2)):
+def compare(program, method, x, labels, folder, bits, quick, pca=0, jobs=(1, 2)):
     """Returns what differs, a sentence each: nothing, if all is well."""
     cls = bdnn.methods()[method]
     settings = {name: value for name, value in (QUICK if quick else {}).items()
                 if name in inspect.signature(cls.__init__).parameters}
+    settings["pca"] = pca
     folder = pathlib.Path(folder)
     bdnn.save_vectors(x, folder / "x.npy")
     bdnn.save_labels(labels, folder / "y.npy")
@@ -69,6 +70,7 @@ def main():
     parser.add_argument("methods", nargs="*")
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--bits", type=int, default=32)
+    parser.add_argument("--pca", type=int, default=0, help="principal components that vectors are reduced to; 0: none")
     parser.add_argument("--quick", action="store_true", help="few steps of training")
     arguments = parser.parse_intermixed_args()
     x = bdnn.load_vectors(arguments.vectors)[:arguments.samples]
@@ -78,7 +80,8 @@ def main():
     for method in arguments.methods or bdnn.methods():
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            problems = compare(arguments.program, method, x, labels, folder, arguments.bits, arguments.quick)
+            problems = compare(arguments.program, method, x, labels, folder, arguments.bits, arguments.quick,
+                               arguments.pca)
         failed = failed or bool(problems)
         print(f"{method:<11} {'; '.join(problems) or 'equal'} ({time.monotonic() - start:.1f} s)", flush=True)
     sys.exit(failed)

@@ -38,10 +38,12 @@ def test_names_of_classes():
     assert {name: names[name] for name in expected} == expected
 
 
+@pytest.mark.parametrize("preparation", [{}, {"pca": 16, "normalise": "unit"}], ids=["plain", "prepared"])
 @pytest.mark.parametrize("cls", METHODS, ids=lambda cls: cls.__name__)
-def test_every_method_round_trips(cls, data, tmp_path):
+def test_every_method_round_trips(cls, preparation, data, tmp_path):
     x, y = data
-    hasher = quick(cls, n_bits=10).fit(x, y)
+    hasher = quick(cls, n_bits=10, **preparation).fit(x, y)
+    assert hasher.n_features_in_ == x.shape[1]
     codes = hasher.transform(x)
     assert codes.dtype == np.uint8 and codes.shape == (400, 2) and codes.flags.c_contiguous
     # Outputs, bits and signs say the same.
@@ -67,8 +69,10 @@ def test_every_method_round_trips(cls, data, tmp_path):
                    copy.deepcopy(hasher)):
         assert type(loaded) is cls and loaded.fingerprint_ == hasher.fingerprint_
         np.testing.assert_array_equal(loaded.transform(x), codes)
-    # A loaded estimator trains to the same model again.
-    assert clone(bdnn.load(tmp_path / "m.bdnn")).fit(x, y).fingerprint_ == hasher.fingerprint_
+    # A loaded estimator has the parameters of the training and trains to the same model again.
+    loaded = bdnn.load(tmp_path / "m.bdnn")
+    assert loaded.get_params() == hasher.get_params()
+    assert clone(loaded).fit(x, y).fingerprint_ == hasher.fingerprint_
     assert 0 < hasher.score(x, y) <= 1
     assert len(hasher.get_feature_names_out()) == 2
 
@@ -86,8 +90,8 @@ def test_options_reach_the_library(data):
 
 
 def test_profiles_set_parameters_that_can_be_overridden():
-    paper = bdnn.UHBDNN.from_profile("paper", n_bits=16, iterations=4)
-    assert (paper.solver, paper.lambda1, paper.iterations, paper.n_bits) == ("lbfgs", 1e-5, 4, 16)
+    paper = bdnn.UHBDNN.from_profile("paper", n_bits=16, iterations=4, pca=20)
+    assert (paper.solver, paper.lambda1, paper.iterations, paper.n_bits, paper.pca) == ("lbfgs", 1e-5, 4, 16, 20)
     assert bdnn.UHBDNN.from_profile("default").get_params() == bdnn.UHBDNN().get_params()
     with pytest.raises(bdnn.MisuseError, match="UHBDNN has no profile 'x'; it has default, paper, recall"):
         bdnn.UHBDNN.from_profile("x")
@@ -100,7 +104,9 @@ def test_profiles_set_parameters_that_can_be_overridden():
     ({"rotations": "many"}, "rotations=many is not possible for ITQ"),
     ({"rotations": None}, "rotations=None is not possible; the default is 50"),
     ({"output": "floats"}, "output is 'packed', 'bits' or 'signs'"),
-    ({"normalise": "l1"}, "normalise is 'none' or 'unit'"),
+    ({"normalise": "l1"}, "normalise=l1 is not possible for ITQ; normalise is none or unit"),
+    ({"pca": -1}, "pca=-1 is not possible for ITQ; pca is 0 to"),
+    ({"pca": 25}, "25 principal components were asked for, but the vectors have dimension 24"),
     ({"random_state": -1}, "random_state is 0 to"),
     ({"random_state": "x"}, "random_state='x' is not possible"),
     ({"n_jobs": 0}, "n_jobs=0 is not possible"),
@@ -116,6 +122,11 @@ def test_wrong_parameters_are_named(parameters, message, data):
 def test_a_keyword_is_named_as_in_python(data):
     with pytest.raises(ValueError, match="lambda_=-1 is not possible for KMH; lambda_ is 0 to"):
         quick(bdnn.KMH, lambda_=-1).fit(data[0])
+
+
+def test_the_method_pca_is_told_from_the_option_pca(data):
+    with pytest.raises(ValueError, match="pca=-1 is not possible for PCA; pca is 0 to"):
+        bdnn.PCA(pca=-1).fit(data[0])
 
 
 def test_more_bits_than_features_is_said(data):

@@ -33,6 +33,14 @@ void convert_verb(const Arguments& arguments) {
         misuse("unknown --element {}; the types are f16 f32 f64 u8 i8 u16 i16 u32 i32 u64 i64", arguments.element);
       }
     }
+    const Format& format = format_for_writing(arguments.to);
+    if (arguments.labels.empty() && &format == &kCifar10) {
+      misuse("{}: CIFAR-10's format needs a label per image; give --labels", arguments.to);
+    }
+    if (!arguments.labels.empty() && format.labels == nullptr) {
+      misuse("{}: {} files hold no labels beside vectors; convert the labels to a file of their own by --as-labels",
+             arguments.to, format.name);
+    }
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);
     shape = convert_file(arguments.csv.file(arguments.from), arguments.to, options);
   }

@@ -55,7 +55,7 @@ class Cifar10Writer final : public VectorWriter {
              to.path, kPixels, to.shape.dimension);
     }
     if (labels_.size() != to.shape.count) {
-      misuse("{}: CIFAR-10's format needs a label per image; give {} of them with --labels", to.path, to.shape.count);
+      misuse("{}: CIFAR-10's format needs a label per image; give {} labels", to.path, to.shape.count);
     }
     for (std::size_t i = 0; i < labels_.size(); ++i) {
       if (labels_[i] < 0 || labels_[i] >= kClasses) {

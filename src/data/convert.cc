@@ -138,8 +138,7 @@ Shape convert_file(const VectorsFile& from, const std::string& to, const Convert
     misuse("{}: {} cannot be kept in this format, only {}", to, name_of(out.element), names);
   }
   if (!options.labels.empty() && format.labels == nullptr) {
-    misuse("{}: {} files hold no labels beside vectors; write them to a file of their own (--as-labels)", to,
-           format.name);
+    misuse("{}: {} files hold no labels beside vectors; write them to a file of their own", to, format.name);
   }
   const auto writer = format.create({to, out, "", options.labels});
   const std::size_t block = std::max<std::size_t>(1, (std::size_t{4} << 20) / in.bytes_per_vector());

@@ -64,8 +64,9 @@ std::size_t queries_per_block(const Vectors& database, const Vectors& queries, s
 class BlockSearch {
  public:
   BlockSearch(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
-              const CentredVectors& centred, std::size_t block)
-      : database_size_(database.size()),
+              const CentredVectors& centred, std::size_t block, Progress& progress)
+      : progress_(progress),
+        database_size_(database.size()),
         queries_(queries),
         options_(options),
         centred_(centred),
@@ -109,6 +110,7 @@ class BlockSearch {
     const auto left = start();
     if (guess) guess_thresholds(left);
     for (std::size_t t = 0; t < centred_.tiles(); ++t) {
+      progress_.poll();  // a block of queries passes over the whole database, however large
       const Range columns = centred_.tile_range(t);
       const float* x = centred_.tile(t, tile_.data());
       multiply(left, x, columns.count, left.depth(), products_.data(), padded_);
@@ -261,6 +263,7 @@ class BlockSearch {
     return true;
   }
 
+  Progress& progress_;
   std::size_t database_size_;
   const Vectors& queries_;
   const GroundTruthOptions& options_;
@@ -308,7 +311,7 @@ GroundTruth exact_neighbours(const Vectors& database, const Vectors& queries, co
   std::size_t done = 0;
   threads.for_each((queries.size() + block - 1) / block, [&](std::size_t b, int worker) {
     auto& search = searches[static_cast<std::size_t>(worker)];
-    if (!search) search = std::make_unique<BlockSearch>(database, queries, options, centred, block);
+    if (!search) search = std::make_unique<BlockSearch>(database, queries, options, centred, block, progress);
     const Range range{b * block, std::min(block, queries.size() - b * block)};
     search->run(range, truth.ids.data() + range.first * options.k);
     const std::lock_guard lock(mutex);

@@ -252,6 +252,21 @@ TEST(GroundTruth, ProgressEndsWithAllQueries) {
   EXPECT_EQ(last.total, 77U);
 }
 
+TEST(GroundTruth, CanBeCancelledWithinABlockOfQueries) {
+  struct Counting final : Progress {
+    int polls = 0;
+    void poll() override { ++polls; }
+  };
+  // Two blocks of queries in place of one: not one more poll, but as many as the database has tiles.
+  const Vectors database = few_bytes(784, 2000, 4, 1);
+  const Vectors queries = few_bytes(784, 640, 4, 2);
+  Counting one;
+  Counting two;
+  exact_neighbours(database, queries.slice(0, 320), {.k = 3, .threads = 1}, one);
+  exact_neighbours(database, queries, {.k = 3, .threads = 1}, two);
+  EXPECT_GE(two.polls - one.polls, 10);
+}
+
 TEST(GroundTruth, MisuseIsExplained) {
   const Vectors x = few_bytes(6, 90, 4, 1);
   EXPECT_BDNN_ERROR(ours(x, x, {.k = 0}), misuse, "ask for at least 1");

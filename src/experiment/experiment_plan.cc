@@ -22,7 +22,7 @@ PlannedMethod read_method(TomlTable& table) {
   planned.profile = table.text("profile").value_or("default");
   TomlTable set = table.table("set");
   for (const auto& key : set.keys()) {
-    planned.set[key] = set.text(key.c_str(), "a text in quotes, as after --set NAME=").value_or("");
+    planned.set[key] = set.text(key.c_str(), "a value in quotes, such as \"32\"").value_or("");
   }
   planned.quick = table.flag("quick").value_or(true);
   table.refuse_unknown();

@@ -81,8 +81,8 @@ OptionList options_of(Preparation& preparation) {
   return {
       integer_option("pca", "reduces vectors to this many principal components of the training vectors; 0: does not",
                      preparation.pca, 0, 1 << 20),
-      word_option("normalise", "unit scales vectors to unit length, after any reduction", preparation.normalise,
-                  {"none", "unit"}),
+      word_option("normalise", "scales vectors to unit length, after any reduction; none: does not",
+                  preparation.normalise, {"none", "unit"}),
   };
 }
 

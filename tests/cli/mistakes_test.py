@@ -349,7 +349,8 @@ class Mistakes(CommandLine):
         write(self.path("e.bin.gz"), bytes.fromhex("1f8b08000000000000030300000000000000000000"[:40]))
         self.fails(1, "holds no labels", "convert", "--as-labels", self.path("e.bin.gz"), self.path("out.npy"))
         np.save(self.path("l.npy"), np.arange(400))
-        self.fails(2, "hold no labels beside vectors", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
+        self.fails(2, "needs a label per image; give --labels", "convert", self.path("x.npy"), self.path("y.bin"))
+        self.fails(2, "file of their own by --as-labels", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
 
     def test_a_bad_first_row_is_no_heading(self):
         write(self.path("x.csv"), b"1,2,NA\n4,5,6\n")
