@@ -27,12 +27,6 @@ struct Regime {
   bdnn::SearchOptions options;
 };
 
-Codes first(const Codes& codes, std::size_t count) {
-  const std::size_t n = std::min(count, codes.size());
-  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + n * codes.bytes_per_code());
-  return {codes.bits(), n, std::move(bytes)};
-}
-
 std::size_t allocated() {
   const auto info = mallinfo2();
   return info.uordblks + info.hblkhd;
@@ -154,7 +148,7 @@ int main(int argc, char** argv) {
        {.radius = 2}});
   if (argc == 3) {
     const Codes base = bdnn::load_codes(argv[1]);
-    const Codes queries = first(bdnn::load_codes(argv[2]), 2000);
+    const Codes queries = bdnn::bench::first_codes(bdnn::load_codes(argv[2]), 2000);
     run({argv[1], base, queries, {.k = 10}});
     run({argv[1], base, queries, {.radius = 2}});
   }

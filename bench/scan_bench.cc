@@ -22,12 +22,6 @@ using bdnn::bench::faiss_id;
 constexpr std::size_t kQueries = 100;
 std::uint64_t sink = 0;
 
-Codes first(const Codes& codes, std::size_t count) {
-  const std::size_t n = std::min(count, codes.size());
-  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + n * codes.bytes_per_code());
-  return {codes.bits(), n, std::move(bytes)};
-}
-
 void batches(const std::string& name, const Codes& database, const Codes& queries) {
   const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::never});
   const std::size_t bytes = bdnn::CodeLayout(database.bits()).bytes(database.size());
@@ -110,7 +104,7 @@ void compare_batches(const std::vector<std::string>& files) {
             bdnn::bench::clustered_codes(bits, kQueries, 20'000, 0.05, 1, 3));
   }
   for (std::size_t i = 0; i + 1 < files.size(); i += 2) {
-    batches("learned", bdnn::load_codes(files[i]), first(bdnn::load_codes(files[i + 1]), kQueries));
+    batches("learned", bdnn::load_codes(files[i]), bdnn::bench::first_codes(bdnn::load_codes(files[i + 1]), kQueries));
   }
 }
 

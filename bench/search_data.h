@@ -1,6 +1,7 @@
 // Codes for the benchmarks of search: random, clustered, or learned ones from files.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ inline Codes random_codes(std::size_t bits, std::size_t count, std::uint64_t see
     std::memcpy(&bytes[i], &word, std::min<std::size_t>(8, bytes.size() - i));
   }
   return {bits, count, std::move(bytes)};
+}
+
+// The first `count` codes, or all.
+inline Codes first_codes(const Codes& codes, std::size_t count) {
+  const std::size_t n = std::min(count, codes.size());
+  std::vector<std::uint8_t> bytes(codes.data(), codes.data() + n * codes.bytes_per_code());
+  return {codes.bits(), n, std::move(bytes)};
 }
 
 // `count` codes around random centres, which the seed of the centres decides: each bit differs from its centre's with

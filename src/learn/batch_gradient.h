@@ -22,6 +22,10 @@ class ShuffledBatches {
   std::size_t size() const { return size_; }
   std::span<const std::uint32_t> samples() const { return {order_.data() + first_, size_}; }  // places in the set
   const float* x() const { return x_.data(); }                                                // dimension x size()
+  // How many different samples so many first batches hold.
+  std::size_t seen_in(std::size_t batches) const {
+    return batches < batches_ ? order_.size() * batches / batches_ : order_.size();
+  }
 
  private:
   const TrainingSet& set_;

@@ -13,10 +13,14 @@
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "learn/reduction.h"
+#include "methods/variants_testing.h"
 #include "model/model_file.h"
 
 namespace bdnn {
 namespace {
+
+using testing::brief_options;
+using testing::Variant;
 
 // A Gaussian with a different spread in each direction, away from zero.
 Vectors gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed = 1) {
@@ -79,23 +83,11 @@ const std::map<std::string, std::string> kBrief = {
 
 // The same, as briefly as it takes to see what a test is about.
 Model train_briefly(const Vectors& x, TrainOptions options) {
-  for (const auto& info : methods()) {
-    if (info.name != options.method) continue;
-    for (const auto& option : info.options) {
-      if (kBrief.contains(option.name)) options.set.emplace(option.name, kBrief.at(option.name));
-    }
-  }
+  options.set.merge(brief_options({options.method}, options.bits, kBrief).set);
   return train_any(x, options);
 }
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(EveryMethod, GivesTheSameModelForAnyNumberOfThreads) {
-  const Vectors x = gaussian(20, 3 * 2048 + 11);
-  const Model one = train_briefly(x, {.method = GetParam(), .bits = 12, .threads = 1});
-  const Model three = train_briefly(x, {.method = GetParam(), .bits = 12, .threads = 3});
-  EXPECT_EQ(serialize_model(one), serialize_model(three));
-}
 
 TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
   const Vectors x = gaussian(10, 300);
@@ -134,12 +126,29 @@ std::vector<std::string> method_names() {
 }
 
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::erase(name, '-');
-  return name;
+  return testing::letters_and_digits(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(method_names()), test_name);
+
+class EveryProfile : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(EveryProfile, GivesTheSameModelForAnyNumberOfThreads) {
+  const Vectors x = gaussian(20, 3 * 2048 + 11);
+  std::map<std::string, std::string> brief = kBrief;
+  brief.insert({{"iterations", "3"}, {"lbfgs_iterations", "5"}, {"cycles", "2"}});
+  if (GetParam().profile != "default") {
+    brief["first_steps"] = brief["steps"] = "20";                // their networks are larger
+    brief.insert({{"samples", "3000"}, {"per_class", "1000"}});  // fewer than there are, where they draw samples
+  }
+  TrainOptions options = brief_options(GetParam(), 12, brief);
+  options.threads = 1;
+  const std::string one = serialize_model(train_any(x, options));
+  options.threads = 3;
+  EXPECT_EQ(one, serialize_model(train_any(x, options)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryProfile, ::testing::ValuesIn(testing::all_variants()), testing::variant_name);
 
 class LinearMethod : public ::testing::TestWithParam<std::string> {};
 

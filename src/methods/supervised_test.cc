@@ -4,9 +4,12 @@
 #include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "expect_error.h"
+#include "methods/variants_testing.h"
 
 namespace bdnn {
 namespace {
+
+using testing::Variant;
 
 struct Blobs {
   Vectors x;
@@ -35,13 +38,15 @@ Blobs blobs(const std::vector<std::size_t>& sizes, std::size_t dimension, double
   return {{dimension, count, std::move(values)}, std::move(labels)};
 }
 
-TrainOptions brief_options(const std::string& method, std::size_t bits, std::size_t samples) {
-  TrainOptions options{.method = method, .bits = bits, .decoder = false};
-  for (const auto& option : method_info(method).options) {
-    if (option.name == "first_steps" || option.name == "steps") options.set[option.name] = "200";
-    if (option.name == "trees") options.set[option.name] = "30";
-    if (option.name == "anchors") options.set[option.name] = std::to_string(std::min<std::size_t>(100, samples));
-  }
+// As briefly as classes are still told apart.
+TrainOptions options_for(const Variant& variant, std::size_t bits, std::size_t samples) {
+  TrainOptions options = testing::brief_options(variant, bits,
+                                                {{"first_steps", "200"},
+                                                 {"steps", "200"},
+                                                 {"lbfgs_iterations", "50"},
+                                                 {"trees", "30"},
+                                                 {"anchors", std::to_string(std::min<std::size_t>(100, samples))}});
+  options.decoder = false;
   return options;
 }
 
@@ -65,18 +70,22 @@ Distances distances(const Model& model, const Blobs& train, const Blobs& fresh) 
   return {sums[1] / counts[1], sums[0] / counts[0]};
 }
 
-class SupervisedMethod : public ::testing::TestWithParam<std::string> {
+class SupervisedMethod : public ::testing::TestWithParam<Variant> {
  protected:
   // Trains on blobs of these sizes, and looks at fresh samples of the same classes.
   void expect_classes_apart(const std::vector<std::size_t>& sizes, std::size_t dimension, std::size_t bits,
                             double ratio, double unlabelled = 0) {
     const Blobs train_on = blobs(sizes, dimension, 3, 2);
     const Blobs fresh = blobs(std::vector<std::size_t>(sizes.size(), 3), dimension, 3, 3);
-    TrainOptions options = brief_options(GetParam(), bits, train_on.x.size());
+    TrainOptions options = options_for(GetParam(), bits, train_on.x.size());
     options.labels = train_on.labels;
     Random random(4);
     for (auto& label : options.labels) {
       if (random.uniform() < unlabelled) label = -1;
+    }
+    if (GetParam().name() == "sh-bdnn:paper" && bits > dimension) {
+      EXPECT_BDNN_ERROR(train(train_on.x, options), misuse, "each bit takes a direction of its own");
+      return;
     }
     const Distances found = distances(train(train_on.x, options), train_on, fresh);
     EXPECT_LT(found.same, ratio * found.different) << found.same << " of the bits, and " << found.different;
@@ -90,7 +99,11 @@ TEST_P(SupervisedMethod, AHundredClassesInSixteenBits) {
   expect_classes_apart(std::vector<std::size_t>(100, 12), 20, 16, 0.6);
 }
 
-TEST_P(SupervisedMethod, NineteenOfTwentySamplesInOneClass) { expect_classes_apart({570, 30}, 8, 8, 0.4); }
+TEST_P(SupervisedMethod, NineteenOfTwentySamplesInOneClass) {
+  // Hyperplanes through the mean of the data, as the authors of these have them, cut through the large class.
+  const bool through_the_mean = GetParam().name() == "itq-cca:paper" || GetParam().name() == "bre:paper";
+  expect_classes_apart({570, 30}, 8, 8, through_the_mean ? 0.9 : 0.4);
+}
 
 TEST_P(SupervisedMethod, FiveSamplesPerClass) { expect_classes_apart({5, 5, 5, 5}, 8, 12, 0.6); }
 
@@ -101,28 +114,28 @@ TEST_P(SupervisedMethod, AThirdOfTheSamplesUnlabelled) {
 TEST_P(SupervisedMethod, MoreDimensionsThanSamples) { expect_classes_apart({12, 12, 12}, 60, 8, 0.7); }
 
 TEST_P(SupervisedMethod, AClassOfOneSample) {
-  const Blobs data = blobs({60, 60, 1}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
+  const Blobs data = blobs({60, 60, 1}, 8, 3, 2);
+  TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   EXPECT_EQ(train(data.x, options).bits(), 8U);
 }
 
 TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
-  const Blobs data = blobs({40, 40}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
+  const Blobs data = blobs({40, 40}, 8, 3, 2);
+  TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels.assign(80, 4);
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam());
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam().method);
   options.labels[7] = -1;
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam());
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam().method);
   options.labels.assign(80, -1);
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled (-1); " + GetParam());
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled (-1); " + GetParam().method);
   options.labels.clear();
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "learns from labels; give them");
 }
 
 TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {
-  const Blobs data = blobs({50, 50, 50}, 6, 3, 2);
-  TrainOptions options = brief_options(GetParam(), 8, data.x.size());
+  const Blobs data = blobs({50, 50, 50}, 8, 3, 2);
+  TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   const Model model = train(data.x, options);
   for (auto& label : options.labels) label = label * 1000000007 + 3;
@@ -130,26 +143,18 @@ TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {
 }
 
 TEST_P(SupervisedMethod, ConstantDataIsRefused) {
-  TrainOptions options = brief_options(GetParam(), 4, 50);
+  TrainOptions options = options_for(GetParam(), 4, 50);
   for (int i = 0; i < 50; ++i) options.labels.push_back(i % 2);
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), options), misuse, "are the same");
 }
 
-std::vector<std::string> supervised_methods() {
-  std::vector<std::string> names;
-  for (const auto& info : methods()) {
-    if (info.supervised) names.push_back(info.name);
-  }
-  return names;
+std::vector<Variant> supervised_variants() {
+  std::vector<Variant> variants = testing::all_variants();
+  std::erase_if(variants, [](const Variant& variant) { return !method_info(variant.method).supervised; });
+  return variants;
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::erase(name, '-');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Methods, SupervisedMethod, ::testing::ValuesIn(supervised_methods()), test_name);
+INSTANTIATE_TEST_SUITE_P(Methods, SupervisedMethod, ::testing::ValuesIn(supervised_variants()), testing::variant_name);
 
 }  // namespace
 }  // namespace bdnn

@@ -12,6 +12,7 @@
 #include "learn/class_samples.h"
 #include "learn/kernel_features.h"
 #include "learn/moments.h"
+#include "learn/stage_name.h"
 #include "linalg/decompose.h"
 #include "linalg/product.h"
 #include "methods/bre/coordinate_descent.h"
@@ -115,12 +116,6 @@ Features linear_features(const AnchorNetwork& function, const Vectors& x, Thread
   return features;
 }
 
-// Says so where not all samples are learnt from.
-std::string stage_of(const std::string& name, const Vectors& x, const TrainingTask& task) {
-  if (x.size() == task.x.size()) return name;
-  return fmt::format("{}, on {} of {} samples", name, x.size(), task.x.size());
-}
-
 HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vectors& x, const PairTargets& targets) {
   const bool linear = options.kernel == Kernel::linear;
   if (linear && options.width != BreOptions().width) misuse("width is that of Gaussians; the linear kernel has none");
@@ -134,7 +129,7 @@ HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vect
   const Features features =
       linear ? linear_features(function, x, task.threads) : gaussian_features(function, x, task.threads);
 
-  const std::string stage = stage_of("weights", x, task);
+  const std::string stage = stage_name("weights", x.size(), task.x.size());
   MatrixXd start(weights, task.bits);
   for (double& weight : start.reshaped()) weight = random.normal();
   CoordinateDescent descent(targets, features.values, anchors.of_bit, std::move(start), task.threads);

@@ -9,6 +9,7 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "methods/bre/coordinate_descent.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -281,6 +282,20 @@ TEST(Bre, ClassesThatAreManyFewOrUneven) {
   for (std::size_t i = 0; i < 300; i += 3) a_third_unlabelled[i] = -1;
   const Vectors x = blobs(turns(4, 300), 6, 2, 5);
   EXPECT_EQ(train(x, {.method = "bre", .bits = 6, .labels = a_third_unlabelled}).bits(), 6U);
+}
+
+TEST(BreU, WhereASampleIsDrawnItIsSaid) {
+  const Vectors x = blobs(turns(2, 300), 4, 2, 6);
+  const auto stages = [&](const char* samples) {
+    return testing::stages_of(x, {.method = "bre-u",
+                                  .bits = 2,
+                                  .set = {{"samples", samples}, {"weights", "5"}, {"cycles", "1"}},
+                                  .decoder = false});
+  };
+  EXPECT_EQ(stages("100"), std::set<std::string>{"weights, on 100 of 300 samples"});
+  EXPECT_EQ(stages("300"), std::set<std::string>{"weights"});
+  EXPECT_EQ(stages("0"), std::set<std::string>{"weights"});
+  EXPECT_EQ(stages("5000"), std::set<std::string>{"weights"});  // the default
 }
 
 TEST(Bre, MistakesAreNamed) {

@@ -9,6 +9,7 @@
 #include "learn/affine.h"
 #include "learn/itq_rotation.h"
 #include "learn/network_start.h"
+#include "learn/stage_name.h"
 #include "linalg/decompose.h"
 #include "methods/dh/dh_objective.h"
 
@@ -104,6 +105,7 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
   std::vector<float> gradient(parameters.size());
   const auto steps = static_cast<std::size_t>(options.steps);
   const std::size_t round = std::max<std::size_t>(1, steps / 10);
+  const std::string stage = stage_name("network", batches.seen_in(steps), set.size());
   double sum = 0;
   for (std::size_t step = 0; step < steps; ++step) {
     batches.next();
@@ -111,7 +113,7 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
     const double done = static_cast<double>(step) / static_cast<double>(steps);
     const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
     adam.step(gradient.data(), rate, parameters.data(), task.threads);
-    task.progress.update("network", step + 1, steps);
+    task.progress.update(stage, step + 1, steps);
     if ((step + 1) % round != 0) continue;
     task.progress.round({{"step", static_cast<double>(step + 1)}, {"objective", sum / static_cast<double>(round)}});
     sum = 0;
@@ -170,7 +172,8 @@ Method dh_method() {
                              o.spread, 1e-12, 1e12),
                  word_option("start", "the last layer's first weights: principal directions, or these rotated", o.start,
                              {"pca", "rotated", "itq"}),
-                 integer_option("steps", "of Adam, each on one batch", o.steps, 0, 100000000),
+                 integer_option("steps", "of Adam, each on one batch; sees steps x batch samples, or all", o.steps, 0,
+                                100000000),
                  integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
                  real_option("rate", "of the first step; falls to zero along a cosine", o.rate, 1e-12, 1e3)};
        },

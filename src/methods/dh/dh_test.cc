@@ -10,6 +10,7 @@
 #include "expect_error.h"
 #include "linalg/matrix.h"
 #include "methods/dh/dh_objective.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -93,12 +94,32 @@ struct Rounds final : Progress {
 
 TEST(Dh, LowersItsObjectiveFromEveryStart) {
   const Vectors x = clusters(1500);
+  using Settings = std::map<std::string, std::string>;
+  // Small weights alone would lower the default objective; without the terms that see only weights, they do not.
+  const Settings no_terms_of_weights = {{"decay", "0"}, {"orthogonality", "0"}};
   for (const char* start : {"pca", "rotated", "itq"}) {
-    Rounds rounds;
-    train(x, {.method = "dh", .bits = 4, .threads = 1, .set = {{"steps", "300"}, {"start", start}}}, rounds);
-    ASSERT_EQ(rounds.objectives.size(), 10U);
-    EXPECT_LT(rounds.objectives.back(), rounds.objectives.front()) << start;
+    for (const char* profile : {"default", "paper"}) {
+      for (Settings set : {Settings(), no_terms_of_weights}) {
+        set["start"] = start;
+        set["steps"] = "300";
+        Rounds rounds;
+        train(x, {.method = "dh", .bits = 4, .threads = 1, .profile = profile, .set = set, .decoder = false}, rounds);
+        ASSERT_EQ(rounds.objectives.size(), 10U);
+        EXPECT_LT(rounds.objectives.back(), rounds.objectives.front())
+            << start << ", " << profile << (set.contains("decay") ? ", no terms of weights" : "");
+      }
+    }
   }
+}
+
+TEST(Dh, WhereStepsDoNotReachAllSamplesItIsSaid) {
+  const Vectors x = clusters(1000);
+  const auto stages = [&](const char* steps) {
+    return testing::stages_of(
+        x, {.method = "dh", .bits = 4, .set = {{"steps", steps}, {"batch", "100"}}, .decoder = false});
+  };
+  EXPECT_TRUE(stages("4").contains("network, on 400 of 1000 samples"));
+  EXPECT_TRUE(stages("10").contains("network"));
 }
 
 TEST(Dh, WithoutStepsThePrincipalDirectionsAreItsBits) {

@@ -184,19 +184,32 @@ void GroupedPairs::flip(std::size_t group, std::vector<std::int8_t>& z, Fields& 
   }
 }
 
-std::vector<std::int8_t> GroupedPairs::solve(std::uint64_t seed, std::vector<double>* stages) const {
-  const std::vector<std::int8_t> of_class = best_classes(seed);
-  std::vector<std::int8_t> z(groups_.size());
+GroupedPairs::Fields GroupedPairs::fields_of(const std::vector<std::int8_t>& z) const {
   Fields fields{std::vector<double>(z.size()), std::vector<double>(z.size())};
-  std::vector<std::vector<std::size_t>> members(classes_);
   for (std::size_t g = 0; g < z.size(); ++g) {
-    const auto own = static_cast<std::size_t>(groups_[g].of_class);
-    z[g] = of_class[own];
-    members[own].push_back(g);
-    for (std::size_t c = 0; c < classes_; ++c) {
-      (c == own ? fields.own : fields.other)[g] += groups_[g].count * by_class_[g * classes_ + c] * of_class[c];
+    const std::vector<std::uint16_t> distances = distances_to(code(g));
+    const CodeGroup& own = groups_[g];
+    for (std::size_t h = 0; h < z.size(); ++h) {
+      if (h == g) continue;
+      const CodeGroup& other = groups_[h];
+      (own.of_class == other.of_class ? fields.own : fields.other)[g] +=
+          z[h] * own.count * other.count * coupling(own.of_class, other.of_class, distances[h]);
     }
   }
+  return fields;
+}
+
+std::vector<std::int8_t> GroupedPairs::solve(std::uint64_t seed, std::vector<double>* stages) const {
+  const std::vector<std::int8_t> of_class = best_classes(seed);
+  std::vector<std::int8_t> z;
+  for (const CodeGroup& group : groups_) z.push_back(of_class[static_cast<std::size_t>(group.of_class)]);
+  return descend(std::move(z), stages);
+}
+
+std::vector<std::int8_t> GroupedPairs::descend(std::vector<std::int8_t> z, std::vector<double>* stages) const {
+  Fields fields = fields_of(z);
+  std::vector<std::vector<std::size_t>> members(classes_);
+  for (std::size_t g = 0; g < z.size(); ++g) members[static_cast<std::size_t>(groups_[g].of_class)].push_back(g);
   if (stages != nullptr) stages->push_back(objective(z));
   const double rounding = kTolerance * weight_;
   bool changed = true;

@@ -42,9 +42,13 @@ class GroupedPairs {
   GroupedPairs(std::vector<CodeGroup> groups, std::vector<std::uint8_t> codes, std::size_t bits,
                std::span<const std::size_t> class_sizes, PairLoss loss, Threads& threads);
 
-  // The best found. `stages` receives the objective of the solution for whole classes and after each round of flips.
-  // Exact for whole classes, where there are at most 16; for more, the best of descents from `seed`.
+  // The best found: descend() from the best solution for whole classes, which is exact where there are at most 16; for
+  // more, it is the best of descents from `seed`.
   std::vector<std::int8_t> solve(std::uint64_t seed, std::vector<double>* stages = nullptr) const;
+
+  // Flips groups and whole classes in turn as long as that lowers the objective, from z on. `stages` receives the
+  // objective of z and after each round.
+  std::vector<std::int8_t> descend(std::vector<std::int8_t> z, std::vector<double>* stages = nullptr) const;
 
   // The mean loss, pairs of the same class and others having equal weight.
   double objective(const std::vector<std::int8_t>& z) const;
@@ -62,6 +66,7 @@ class GroupedPairs {
                : different_[distance] * (across_[static_cast<std::size_t>(a)] + across_[static_cast<std::size_t>(b)]);
   }
   std::vector<std::int8_t> best_classes(std::uint64_t seed) const;
+  Fields fields_of(const std::vector<std::int8_t>& z) const;
   void flip(std::size_t group, std::vector<std::int8_t>& z, Fields& fields) const;
   const std::uint8_t* code(std::size_t group) const { return codes_.data() + group * bytes_; }
   std::vector<std::uint16_t> distances_to(const std::uint8_t* code) const;  // of the groups
@@ -85,7 +90,7 @@ class BitInference {
   // All samples are labelled; the labels must outlive this. With more groups than most_groups, as many random samples
   // stand for all, and the others take the bit that is better for them.
   BitInference(const ClassLabels& labels, std::size_t bits, PairLoss loss, std::uint64_t seed, Threads& threads,
-               std::size_t most_groups = 4096);
+               std::size_t most_groups);
 
   struct Bit {
     std::vector<float> z;  // -1 and +1

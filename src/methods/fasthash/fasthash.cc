@@ -17,7 +17,8 @@ Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options)
                       {static_cast<std::size_t>(options.trees), static_cast<std::size_t>(options.depth),
                        static_cast<std::size_t>(options.features), options.trim},
                       task.threads);
-  BitInference inference(samples.labels, task.bits, options.loss, task.seed, task.threads);
+  BitInference inference(samples.labels, task.bits, options.loss, task.seed, task.threads,
+                         static_cast<std::size_t>(options.groups));
   BoostedTrees function;
   function.dimension = x.dimension();
   function.bits = task.bits;
@@ -68,7 +69,11 @@ Method fasthash_method() {
              integer_option("features", "that a tree may use, at random; no more than there are", o.features, 1,
                             1 << 30),
              real_option("trim", "samples that carry this share of the weight choose splits; 1: all", o.trim, 0.1, 1),
-             word_option("loss", "of pairs of samples", o.loss, {"hinge", "squared"})};
+             word_option("loss", "of pairs of samples", o.loss, {"hinge", "squared"}),
+             integer_option("groups",
+                            "of samples with one class and code: up to so many, all pairs count; beyond, those of as "
+                            "many random samples",
+                            o.groups, 2, 1 << 24)};
        },
        .profiles = {{"paper", "the settings of the authors' program", paper_profile()}},
        .supervised = true,

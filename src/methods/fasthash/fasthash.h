@@ -16,6 +16,7 @@ struct FastHashOptions {
   int features = 80;  // that a tree may use, at random; no more than there are
   double trim = 0.9;  // samples that carry this share of the weight choose splits
   PairLoss loss = PairLoss::hinge;
+  int groups = 4096;  // up to which pairs of all samples count (bit_inference.h); beyond, of as many random ones
 };
 
 Method fasthash_method();

@@ -9,6 +9,7 @@
 #include "bdnn/encode.h"
 #include "codes/hamming.h"
 #include "expect_error.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -138,7 +139,7 @@ TEST_P(BitInferenceTest, NoBitIsTheSameForAllSamples) {
   Random random(7);
   for (const std::size_t classes : {2, 3, 8}) {
     const Pairs pairs = random_pairs(24, classes, 0, 0, GetParam(), random);
-    BitInference inference(pairs.labels, 20, GetParam(), 1, threads);
+    BitInference inference(pairs.labels, 20, GetParam(), 1, threads, 4096);
     for (int k = 0; k < 20; ++k) {
       const std::vector<float> z = inference.next().z;
       EXPECT_NE(*std::min_element(z.begin(), z.end()), *std::max_element(z.begin(), z.end())) << classes << ", " << k;
@@ -168,6 +169,56 @@ TEST(GroupedPairs, NoRoundRaisesTheObjective) {
       EXPECT_EQ(stages.back(), problem.objective(z));
     }
   }
+}
+
+// The same descent with every objective computed from scratch. Flips change what later ones are worth, so one that is
+// accounted for wrongly leads elsewhere.
+TEST(GroupedPairs, DescendsAsByTheObjectiveItself) {
+  Threads threads(1);
+  Random random(8);
+  constexpr std::size_t kClasses = 4;
+  int flips = 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    std::vector<CodeGroup> groups;
+    std::vector<std::uint8_t> codes;
+    std::vector<std::size_t> sizes(kClasses, 0);
+    for (std::size_t g = 0; g < 6 * kClasses; ++g) {
+      const std::size_t count = 1 + random.below(20);
+      groups.push_back({static_cast<std::int32_t>(g % kClasses), static_cast<double>(count)});
+      sizes[g % kClasses] += count;
+      codes.push_back(static_cast<std::uint8_t>(random.below(256)));
+    }
+    const GroupedPairs problem(groups, codes, 8, sizes, PairLoss::squared, threads);
+    std::vector<std::int8_t> z;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      z.push_back(random.below(2) == 1 ? std::int8_t{1} : std::int8_t{-1});
+    const std::vector<std::int8_t> start = z;
+    std::vector<double> expected = {problem.objective(z)};
+    const auto flip_if_better = [&](const auto& concerned) {
+      auto flipped = z;
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        flipped[g] = static_cast<std::int8_t>(concerned(g) ? -z[g] : z[g]);
+      if (problem.objective(flipped) >= problem.objective(z) - 1e-8) return false;
+      z = flipped;
+      ++flips;
+      return true;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        changed |= flip_if_better([&](std::size_t other) { return other == g; });
+      }
+      for (std::size_t c = 0; c < kClasses; ++c) {
+        changed |= flip_if_better([&](std::size_t g) { return g % kClasses == c; });
+      }
+      expected.push_back(problem.objective(z));
+    }
+    std::vector<double> stages;
+    EXPECT_EQ(problem.descend(start, &stages), z) << trial;
+    ASSERT_EQ(stages.size(), expected.size()) << trial;
+    for (std::size_t i = 0; i < stages.size(); ++i) EXPECT_NEAR(stages[i], expected[i], 1e-9) << trial;
+  }
+  EXPECT_GT(flips, 60);
 }
 
 TEST(GroupedPairs, AClassIsSplitWhereThatIsBetter) {
@@ -240,6 +291,20 @@ TEST(FastHash, TheCodesOfTheModelAreThoseItLearntFrom) {
   missed = std::min(missed, 400 - missed);
   EXPECT_GT(missed, 0);
   EXPECT_DOUBLE_EQ(rounds.missed.at(0), missed / 400);
+}
+
+TEST(FastHash, WhereOnlySomePairsCountItIsSaid) {
+  const Blobs data = blobs(4, 300, 3, 8);
+  const auto stages = [&](const char* groups) {
+    return testing::stages_of(data.x, {.method = "fasthash",
+                                       .bits = 2,
+                                       .set = {{"trees", "2"}, {"depth", "2"}, {"groups", groups}},
+                                       .labels = data.labels,
+                                       .decoder = false});
+  };
+  EXPECT_EQ(stages("4096"), std::set<std::string>{"bits"});
+  // Each of the four classes is a group. The first stage ends before a bit is found.
+  EXPECT_EQ(stages("3"), (std::set<std::string>{"bits", "bits, from pairs of 3 of 300 samples"}));
 }
 
 TEST(FastHash, MoreTreesMissFewerBits) {

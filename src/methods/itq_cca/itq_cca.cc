@@ -60,9 +60,7 @@ Method itq_cca_method() {
                              1e6),
                  integer_option("rotations", "alternations of codes and rotation", o.rotations, 0, 100000)};
        },
-       .profiles = {{"paper",
-                     "its authors' centre and regularisation",
-                     {.centre = CcaCentre::data, .regularisation = 1e-4}}},
+       .profiles = {{"paper", "its authors' centre, the mean of the data", {.centre = CcaCentre::data}}},
        .supervised = true,
        .train = train_itq_cca});
 }

@@ -73,6 +73,36 @@ TEST(ItqCca, DirectionsAreThoseOfTheGeneralisedProblemScaledByTheirCorrelations)
   }
 }
 
+TEST(ItqCca, TheProfileOfThePaperDiffersInWhatIsMappedToZeroAlone) {
+  const Example e = example();
+  const auto trained = [&](const char* profile) {
+    return train(e.vectors, {.method = "itq-cca", .bits = 2, .profile = profile, .labels = e.labels});
+  };
+  const Model ours = trained("default");
+  const Model paper = trained("paper");
+  const OptionValues expected = {{"centre", "classes"}, {"regularisation", "0.0001"}, {"rotations", "50"}};
+  EXPECT_EQ(ours.record.options, expected);
+  OptionValues of_paper = expected;
+  of_paper["centre"] = "data";
+  EXPECT_EQ(paper.record.options, of_paper);
+  // The vector that is mapped to zero: the mean of the class means, or of the samples.
+  MatrixXd sums = MatrixXd::Zero(6, 3);
+  VectorXd sizes = VectorXd::Zero(3);
+  for (Eigen::Index i = 0; i < e.x.cols(); ++i) {
+    const std::int64_t label = e.labels[static_cast<std::size_t>(i)];
+    sums.col(label) += e.x.col(i);
+    ++sizes[label];
+  }
+  const VectorXd of_classes = (sums * sizes.cwiseInverse().asDiagonal()).rowwise().mean();
+  const auto at = [](const Model& model, const VectorXd& x) -> VectorXd {
+    const auto& bias = std::get<Network>(model.function).layers.front().bias;
+    return weight_of(model) * x + Eigen::Map<const VectorXf>(bias.data(), 2).cast<double>();
+  };
+  EXPECT_LT(at(ours, of_classes).norm(), 1e-4);
+  EXPECT_LT(at(paper, e.x.rowwise().mean()).norm(), 1e-4);
+  EXPECT_GT(at(paper, of_classes).norm(), 0.1);
+}
+
 TEST(ItqCca, MoreRotationsComeCloserToBinary) {
   const Example e = example();
   for (const std::size_t bits : {2U, 7U}) {

@@ -6,9 +6,11 @@
 #include "learn/class_samples.h"
 #include "learn/kernel_features.h"
 #include "learn/moments.h"
+#include "learn/stage_name.h"
 #include "linalg/decompose.h"
 #include "linalg/product.h"
 #include "methods/ksh/bit_search.h"
+#include "methods/ksh/projected_residual.h"
 
 namespace bdnn {
 namespace {
@@ -56,40 +58,22 @@ WhitenedFeatures whitened_features(const AnchorNetwork& anchors, const Vectors& 
   return features;
 }
 
-// Z Y^T, the sums of the features over the classes.
-MatrixXd class_sums(const MatrixXf& z, const ClassLabels& labels, Threads& threads) {
-  MatrixXd total = MatrixXd::Zero(z.rows(), static_cast<Eigen::Index>(labels.classes));
-  sum_over_samples(threads, labels.of.size(), total, total, [&](const Range& range, MatrixXd& sum) {
-    for (std::size_t i = range.first; i < range.first + range.count; ++i) {
-      sum.col(labels.of[i]) += z.col(static_cast<Eigen::Index>(i)).cast<double>();
-    }
-  });
-  return total;
-}
-
 Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
   mean_of(task.x, task.threads);  // finds numbers that are not finite, where they stand in all the data
   LabelledSamples samples = labelled_samples(task.x, task.labels, options.per_class, task.seed, "ksh");
   const std::size_t count = anchor_count(options.anchors, KshOptions().anchors, samples.x.size());
   AnchorNetwork function = sample_anchors(samples.x, count, options.width, task.seed, task.threads);
-  // Says so where not all samples are learnt from.
-  const std::string stage = samples.x.size() == task.x.size()
-                                ? "bits"
-                                : fmt::format("bits, on {} of {} samples", samples.x.size(), task.x.size());
+  const std::string stage = stage_name("bits", samples.x.size(), task.x.size());
   task.progress.update(stage, 0, task.bits);
   const WhitenedFeatures features = whitened_features(function, samples.x, options.ridge, task.threads);
   const MatrixXf& z = features.z;
   LabelResidual residual(std::move(samples.labels), task.bits);
   const BitSearch search(z, residual, task.threads);
 
-  // Z R Z^T, which each bit changes by a product of two vectors.
-  const MatrixXd zy = class_sums(z, residual.labels(), task.threads);
-  const VectorXd z1 = zy.rowwise().sum();
-  MatrixXd zrz = 2 * small_product(zy, zy.transpose()) - z1 * z1.transpose();
-  zrz *= static_cast<double>(task.bits);
+  ProjectedResidual zrz(z, residual.labels(), task.bits, task.threads);
   MatrixXd weights(task.bits, z.rows());
   for (std::size_t bit = 0; bit < task.bits; ++bit) {
-    VectorXd w = top_eigenpairs(zrz, 1).vectors.col(0);
+    VectorXd w = top_eigenpairs(zrz.value(), 1).vectors.col(0);
     VectorXf u = search.outputs(w);
     const double spread = static_cast<double>(u.norm()) / std::sqrt(static_cast<double>(u.size()));
     if (spread > 0) w /= spread;
@@ -101,8 +85,7 @@ Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
       b = smooth_b;
     }
     residual.subtract(b, task.threads);
-    const VectorXd zb = search.sums(b);
-    zrz -= zb * zb.transpose();
+    zrz.subtract(search.sums(b));
     weights.row(static_cast<Eigen::Index>(bit)) = w.transpose();
     task.progress.update(stage, bit + 1, task.bits);
     task.progress.round({{"bit", static_cast<double>(bit + 1)}, {"objective", residual.objective()}});

@@ -9,6 +9,8 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "methods/ksh/bit_search.h"
+#include "methods/ksh/projected_residual.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -109,6 +111,24 @@ TEST(LabelResidual, IsTheSameOverSeveralBlocks) {
   EXPECT_TRUE(search.sums(b).isApprox(z.cast<double>() * b.cast<double>(), 1e-5));
   const VectorXd w = random_matrix(3, 1, random).cast<double>();
   EXPECT_TRUE(search.outputs(w).isApprox((z.cast<double>().transpose() * w).cast<float>(), 1e-5F));
+}
+
+TEST(ProjectedResidual, EqualsTheProductWithTheFormedMatrix) {
+  Threads threads(2);
+  constexpr Eigen::Index kSamples = 150;
+  constexpr std::size_t kBits = 7;
+  Random random(6);
+  const ClassLabels labels = random_labels(4, kSamples, random);
+  const MatrixXf z = random_matrix(5, kSamples, random);
+  ProjectedResidual projected(z, labels, kBits, threads);
+  std::vector<VectorXf> found;
+  for (int k = 0; k <= 3; ++k) {
+    const MatrixXd zd = z.cast<double>();
+    const MatrixXd expected = zd * formed_residual(labels, kBits, found) * zd.transpose();
+    EXPECT_LT((projected.value() - expected).norm(), 1e-6 * expected.norm()) << k << " bits";
+    found.push_back(random_signs(kSamples, random));
+    projected.subtract(zd * found.back().cast<double>());
+  }
 }
 
 TEST(BitSearch, TheGradientIsThatOfFiniteDifferences) {
@@ -258,6 +278,22 @@ TEST(Ksh, ClassesThatAreManyFewOrUneven) {
   std::vector<std::int64_t> uneven(400, 0);
   for (std::size_t i = 0; i < 400; i += 20) uneven[i] = 1;
   check(uneven, 8, 0.95);
+}
+
+TEST(Ksh, ASampleIsDrawnOnlyIfAskedForAndItIsSaid) {
+  const auto labels = turns(3, 300);
+  const Vectors x = blobs(labels, 4, 2, 6);
+  const auto stages = [&](const char* profile, const char* per_class) {
+    return testing::stages_of(x, {.method = "ksh",
+                                  .bits = 2,
+                                  .profile = profile,
+                                  .set = {{"anchors", "20"}, {"per_class", per_class}},
+                                  .labels = labels,
+                                  .decoder = false});
+  };
+  EXPECT_EQ(stages("default", "0"), std::set<std::string>{"bits"});
+  EXPECT_EQ(stages("paper", "100"), std::set<std::string>{"bits"});  // all that a class has
+  EXPECT_EQ(stages("paper", "30"), std::set<std::string>{"bits, on 90 of 300 samples"});
 }
 
 TEST(Ksh, MistakesAreNamed) {

@@ -10,6 +10,7 @@
 #include "learn/anchors.h"
 #include "learn/class_codes.h"
 #include "learn/class_labels.h"
+#include "learn/kernel_features.h"
 #include "linalg/product.h"
 #include "methods/sdh/sdh_steps.h"
 
@@ -126,7 +127,7 @@ double choose_width(const TrainingTask& task, const ClassLabels& labels, const s
 }
 
 Trained train_sdh(const TrainingTask& task, const SdhOptions& options) {
-  const auto n = std::min(static_cast<std::size_t>(options.anchors), task.x.size());
+  const std::size_t n = anchor_count(options.anchors, SdhOptions().anchors, task.x.size());
   AnchorNetwork function = sample_anchors(task.x, n, 1, task.seed, task.threads);
   const ClassLabels labels = number_classes(task.labels, "sdh");
   const Labelled labelled(task.x, labels, labels.labelled_rows());
@@ -163,8 +164,7 @@ Method sdh_method() {
        .reference = "Shen, Shen, Liu and Shen, Supervised discrete hashing, CVPR 2015",
        .options = [](SdhOptions& o) -> OptionList {
          return {
-             integer_option("anchors", "random samples with a Gaussian around each; all where there are fewer",
-                            o.anchors, 1, 10000),
+             integer_option("anchors", "random samples with a Gaussian around each", o.anchors, 1, 10000),
              optional_real_option(
                  "width", "of the Gaussians, as a share of the mean squared distance; auto: by held-out samples",
                  o.width, 1e-4, 1e4),

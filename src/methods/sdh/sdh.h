@@ -19,7 +19,7 @@ namespace bdnn {
 struct SdhOptions {
   enum class Loss { squared, hinge };
 
-  int anchors = 1000;           // random samples; all where there are fewer
+  int anchors = 1000;           // random samples; no more than samples, where this default is left as it is
   std::optional<double> width;  // of the Gaussians (learn/anchors.h); none: chosen on held-out samples
   Loss loss = Loss::squared;    // of the classifier
   double lambda = 1;            // decay of W; of an SVM, 1 / C

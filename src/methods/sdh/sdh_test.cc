@@ -262,7 +262,7 @@ TEST(Sdh, UnlabelledSamplesAreAnchorsAndNothingElse) {
   for (std::size_t i = 200; i < 300; ++i) options.labels[i] = -1;
   const Model model = train(all.x, options);
   const auto& function = std::get<AnchorNetwork>(model.function);
-  EXPECT_EQ(function.anchor_count(), 300U);  // of 1,000 asked for
+  EXPECT_EQ(function.anchor_count(), 300U);  // of 1,000, the default
   const Codes codes = encode(model, all.x);
   std::size_t right = 0;
   for (std::size_t i = 200; i < 300; ++i) {
@@ -282,6 +282,8 @@ TEST(Sdh, BadOptionsAreRefused) {
                     "width is 0.0001 to 10000, or auto");
   EXPECT_BDNN_ERROR(train(data.x, {.method = "sdh", .bits = 4, .set = {{"anchors", "0"}}, .labels = data.labels}),
                     misuse, "anchors is 1 to 10000");
+  EXPECT_BDNN_ERROR(train(data.x, {.method = "sdh", .bits = 4, .set = {{"anchors", "101"}}, .labels = data.labels}),
+                    misuse, "ask for at most 100 anchors");
 }
 
 }  // namespace

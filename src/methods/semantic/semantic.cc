@@ -11,6 +11,7 @@
 #include "learn/adam.h"
 #include "learn/moments.h"
 #include "learn/network_start.h"
+#include "learn/stage_name.h"
 #include "methods/semantic/autoencoder.h"
 
 namespace bdnn {
@@ -106,6 +107,7 @@ std::vector<float> pretrain(const TrainingTask& task, const SemanticOptions& opt
     if (l > 0) stack.emplace(below, parameters.data(), LayerActivations{.last = Activation::sigmoid});
     ShuffledBatches batches(set, static_cast<std::size_t>(options.batch), random, task.threads);
     std::vector<float> hidden;
+    const std::string stage = stage_name("pretraining", batches.seen_in(steps), set.size());
     const std::size_t last_tenth = steps - (steps + 9) / 10;
     double error = 0;
     for (std::size_t step = 0; step < steps; ++step) {
@@ -114,7 +116,7 @@ std::vector<float> pretrain(const TrainingTask& task, const SemanticOptions& opt
       const double at =
           divergence.step(stack ? hidden.data() : batches.x(), batches.size(), scale * options.first_rate, random);
       if (step >= last_tenth) error += at;
-      task.progress.update("pretraining", l * steps + step + 1, machines * steps);
+      task.progress.update(stage, l * steps + step + 1, machines * steps);
     }
     if (steps > 0) {
       task.progress.round({{"layer", static_cast<double>(l + 1)},
@@ -139,6 +141,7 @@ void fine_tune(const TrainingTask& task, const SemanticOptions& options, const T
   std::vector<float> noise;
   const auto steps = static_cast<std::size_t>(options.steps);
   const std::size_t round = std::max<std::size_t>(1, steps / 10);
+  const std::string stage = stage_name("fine-tuning", batches.seen_in(steps), set.size());
   double sum = 0;
   for (std::size_t step = 0; step < steps; ++step) {
     batches.next();
@@ -157,7 +160,7 @@ void fine_tune(const TrainingTask& task, const SemanticOptions& options, const T
     const double done = static_cast<double>(step) / static_cast<double>(steps);
     const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
     adam.step(gradient.data(), rate, parameters.data(), task.threads);
-    task.progress.update("fine-tuning", step + 1, steps);
+    task.progress.update(stage, step + 1, steps);
     if ((step + 1) % round != 0) continue;
     task.progress.round({{"step", static_cast<double>(step + 1)}, {"loss", sum / static_cast<double>(round)}});
     sum = 0;
@@ -221,13 +224,16 @@ Method semantic_method() {
                          "a list such as 500,500, or auto"),
              word_option("visible", "what vectors are to the first machine: real numbers, or probabilities", o.visible,
                          {"logistic", "gaussian"}),
-             integer_option("first_steps", "of contrastive divergence for each machine, each on one batch",
+             integer_option("first_steps",
+                            "of contrastive divergence for each machine, each on one batch; sees first_steps x batch "
+                            "samples, or all",
                             o.first_steps, 0, 100000000),
              real_option("first_rate", "of these; a hundredth of it where units are Gaussian", o.first_rate, 1e-12,
                          1e3),
              real_option("momentum", "of these", o.momentum, 0, 0.999),
              real_option("first_decay", "decay of the machines' weights", o.first_decay, 0, 1e3),
-             integer_option("steps", "of fine-tuning by Adam, each on one batch", o.steps, 0, 100000000),
+             integer_option("steps", "of fine-tuning by Adam, each on one batch; sees steps x batch samples, or all",
+                            o.steps, 0, 100000000),
              real_option("rate", "of the first of these; falls to zero along a cosine", o.rate, 1e-12, 1e3),
              integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
              real_option("noise", "standard deviation of what is added to the code layer's inputs", o.noise, 0, 1e6),

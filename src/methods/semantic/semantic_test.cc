@@ -10,6 +10,7 @@
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "methods/semantic/autoencoder.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -96,6 +97,19 @@ struct Rounds final : Progress {
     (values.at(1).first == "loss" ? losses : errors).push_back(values.at(1).second);
   }
 };
+
+TEST(Semantic, WhereStepsDoNotReachAllSamplesItIsSaid) {
+  const Vectors x = patterns(400, true);
+  const auto stages = [&](const char* first_steps, const char* steps) {
+    return testing::stages_of(x, {.method = "semantic",
+                                  .bits = 4,
+                                  .set = {{"first_steps", first_steps}, {"steps", steps}, {"batch", "20"}},
+                                  .decoder = false});
+  };
+  EXPECT_EQ(stages("5", "10"),
+            (std::set<std::string>{"pretraining, on 100 of 400 samples", "fine-tuning, on 200 of 400 samples"}));
+  EXPECT_EQ(stages("20", "20"), (std::set<std::string>{"pretraining", "fine-tuning"}));
+}
 
 TEST(Semantic, FineTuningLowersTheLossOfBothKindsOfUnits) {
   for (const char* visible : {"logistic", "gaussian"}) {

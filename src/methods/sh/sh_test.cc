@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -30,7 +31,7 @@ Vectors box(const std::vector<double>& sides, std::size_t count, double centre =
 
 TEST(SmoothestModes, OfAHandWorkedBox) {
   // Frequencies k / width. Width 4: 1/4, 1/2, 3/4, 1, ...; width 3: 1/3, 2/3, 1, ...; width 1: 1, ...
-  const VectorXd widths = (VectorXd(3) << 4, 3, 1).finished();
+  const VectorXd widths = Eigen::Vector3d(4, 3, 1);
   const std::vector<SpectralMode> expected = {{0, 1}, {1, 1}, {0, 2}, {1, 2}, {0, 3}, {0, 4}, {1, 3}, {2, 1}};
   EXPECT_EQ(smoothest_modes(widths, 8), expected);
 }
@@ -54,6 +55,54 @@ TEST(SmoothestModes, AreThoseOfTheAuthorsEnumeration) {
     const auto modes = smoothest_modes(widths, bits);
     ASSERT_EQ(modes.size(), bits);
     for (std::size_t bit = 0; bit < bits; ++bit) ASSERT_EQ(modes[bit], all[bit].second) << trial << ", " << bit;
+  }
+}
+
+// The Laplacian of functions on `points` places `step` apart, whose slope is zero at both ends (Neumann).
+MatrixXd discrete_laplacian(Eigen::Index points, double step) {
+  MatrixXd laplacian = MatrixXd::Zero(points, points);
+  for (Eigen::Index i = 0; i < points; ++i) {
+    laplacian(i, i) = 2;
+    laplacian(i, i == 0 ? 1 : i - 1) -= 1;  // beyond an end stands the mirror image
+    laplacian(i, i == points - 1 ? i - 1 : i + 1) -= 1;
+  }
+  return laplacian / (step * step);
+}
+
+// The outputs of a model of a grid are eigenvectors of the grid's own Laplacian, in the order of numeric eigenvalues.
+TEST(SmoothestModes, AreEigenvectorsOfADiscreteLaplacian) {
+  constexpr Eigen::Index kLong = 41;
+  constexpr Eigen::Index kShort = 30;
+  constexpr double kStep = 0.1;
+  constexpr Eigen::Index kBits = 9;
+  std::vector<float> grid;
+  for (Eigen::Index j = 0; j < kShort; ++j) {
+    for (Eigen::Index i = 0; i < kLong; ++i) {
+      grid.push_back(static_cast<float>(kStep * static_cast<double>(i)));
+      grid.push_back(static_cast<float>(kStep * static_cast<double>(j)));
+    }
+  }
+  const Vectors x(2, static_cast<std::size_t>(kLong * kShort), std::move(grid));
+  const Model model = train(x, {.method = "sh", .bits = kBits});
+  Threads threads(1);
+  const MatrixXd h = outputs_of(std::get<Network>(model.function), x, threads).cast<double>();
+
+  const MatrixXd along = discrete_laplacian(kLong, kStep);
+  const MatrixXd across = discrete_laplacian(kShort, kStep);
+  std::vector<double> eigenvalues;  // of functions of one coordinate that are not constant
+  for (const MatrixXd& laplacian : {along, across}) {
+    VectorXd values = laplacian.eigenvalues().real();
+    std::sort(values.begin(), values.end());
+    EXPECT_NEAR(values[0], 0, 1e-9);
+    eigenvalues.insert(eigenvalues.end(), values.begin() + 1, values.end());
+  }
+  std::sort(eigenvalues.begin(), eigenvalues.end());
+  for (Eigen::Index bit = 0; bit < kBits; ++bit) {
+    const VectorXd values = h.row(bit);
+    const Eigen::Map<const MatrixXd> f(values.data(), kLong, kShort);
+    const MatrixXd lf = along * f + f * across.transpose();
+    const double expected = eigenvalues[static_cast<std::size_t>(bit)];
+    EXPECT_LT((lf - expected * f).norm(), 1e-3 * expected * f.norm()) << bit;
   }
 }
 

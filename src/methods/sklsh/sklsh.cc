@@ -10,6 +10,7 @@
 #include "data/format.h"
 #include "learn/affine.h"
 #include "learn/moments.h"
+#include "learn/stage_name.h"
 
 namespace bdnn {
 namespace {
@@ -26,6 +27,18 @@ double distance(const Vectors& x, std::size_t i, std::size_t j) {
   return std::sqrt(sum);
 }
 
+// Progress of a search for neighbours, under the name of what it is for.
+class SearchProgress final : public Progress {
+ public:
+  SearchProgress(Progress& progress, std::string stage) : progress_(progress), stage_(std::move(stage)) {}
+  void update(std::string_view, std::size_t done, std::size_t total) override { progress_.update(stage_, done, total); }
+  void poll() override { progress_.poll(); }
+
+ private:
+  Progress& progress_;
+  std::string stage_;
+};
+
 // The mean distance of random samples to their nearest neighbour but so many.
 double mean_neighbour_distance(const TrainingTask& task, const SklshOptions& options, Random& random) {
   const Vectors& x = task.x;
@@ -37,7 +50,8 @@ double mean_neighbour_distance(const TrainingTask& task, const SklshOptions& opt
   search.k = std::min(x.size() - 1, static_cast<std::size_t>(options.neighbour));
   search.self.assign(rows.begin(), rows.end());
   search.threads = task.threads.count();
-  const GroundTruth nearest = exact_neighbours(x, gather(x, rows), search, task.progress);
+  SearchProgress progress(task.progress, stage_name("bandwidth", count, x.size()));
+  const GroundTruth nearest = exact_neighbours(x, gather(x, rows), search, progress);
   double sum = 0;
   for (std::size_t q = 0; q < count; ++q) sum += distance(x, rows[q], static_cast<std::size_t>(nearest.of(q).back()));
   const double mean = sum / static_cast<double>(count);
@@ -80,7 +94,8 @@ Method sklsh_method() {
        .options = [](SklshOptions& o) -> OptionList {
          return {integer_option("neighbour", "nearest neighbour whose mean distance is the bandwidth", o.neighbour, 1,
                                 1000000),
-                 integer_option("sampled", "vectors whose neighbours are sought; 0: all", o.sampled, 0, 1000000000),
+                 integer_option("sampled", "random vectors whose neighbours, among all, give the bandwidth; 0: all",
+                                o.sampled, 0, 1000000000),
                  real_option("width", "bandwidth in units of that distance", o.width, 1e-3, 1e3)};
        },
        .train = train_sklsh});

@@ -10,6 +10,7 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/affine.h"
+#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -68,6 +69,15 @@ TEST(Sklsh, IsTheFormula) {
     }
   }
   for (const float threshold : layers[1].bias) EXPECT_LE(std::abs(threshold), 1.0F);
+}
+
+TEST(Sklsh, WhereASampleGivesTheBandwidthItIsSaid) {
+  const Vectors x = gaussian(3, 400);
+  const auto stages = [&](const char* sampled) {
+    return testing::stages_of(x, {.method = "sklsh", .bits = 4, .set = {{"sampled", sampled}}, .decoder = false});
+  };
+  EXPECT_EQ(stages("250"), std::set<std::string>{"bandwidth, on 250 of 400 samples"});  // the default
+  EXPECT_EQ(stages("0"), std::set<std::string>{"bandwidth"});
 }
 
 TEST(Sklsh, WavesAreCutAtHeightsFromTheLowestToTheHighest) {
