@@ -7,10 +7,5 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
-  else()
-    # A precompiled header from the cache may name another clone's files, which clang would look for; ccache has compared
-    # the content of all headers.
-    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/relative_paths)
-    add_compile_options("SHELL:-Xclang -fno-validate-pch" "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endif()
