@@ -19,7 +19,7 @@ namespace bdnn {
 namespace {
 
 constexpr std::size_t kBuffer = 1 << 20;
-constexpr std::uint32_t kLargestDimension = 1 << 20;
+constexpr std::uint32_t kLargestDatasetDimension = 1 << 20;
 
 bool is_gzip(const std::string& name) { return name.ends_with(".gz"); }
 bool is_bvecs(const std::string& name) { return name.ends_with(".bvecs"); }
@@ -36,7 +36,7 @@ class BvecsAsFvecs final : public RecordStream {
     const auto head = std::as_writable_bytes(std::span(&dimension, 1));
     const std::size_t n = in_->read_some(head);
     if (n == 0) return false;
-    if (n < head.size() || dimension > kLargestDimension) failure("{}: is no .bvecs file, or truncated", path_);
+    if (n < head.size() || dimension > kLargestDatasetDimension) failure("{}: is no .bvecs file, or truncated", path_);
     bytes_.resize(dimension);
     in_->read(std::as_writable_bytes(std::span(bytes_)));
     record.resize(sizeof dimension + sizeof(float) * dimension);
@@ -140,7 +140,7 @@ class BvecsPacker final : public Packer {
   void take_word() {
     if (left_ == 0) {
       std::memcpy(&left_, word_.data(), sizeof left_);
-      if (left_ == 0 || left_ > kLargestDimension) failure("{}: these are no vectors of .fvecs", out_.path());
+      if (left_ == 0 || left_ > kLargestDatasetDimension) failure("{}: these are no vectors of .fvecs", out_.path());
       packed_.insert(packed_.end(), word_.begin(), word_.end());
       return;
     }
@@ -200,7 +200,7 @@ Measured read_all(ByteStream& content, const DatasetFile& file, const char* stag
   return measured;
 }
 
-std::uint64_t size_of(const std::string& path) {
+std::uint64_t size_if_readable(const std::string& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
   return error ? std::numeric_limits<std::uint64_t>::max() : bytes;
@@ -246,7 +246,7 @@ FileCheck check_size(const std::string& path, const DatasetFile& file) {
       if (in.size() > bytes.size()) in.read_at(in.size() - bytes.size(), bytes);  // .gz ends with its content's size
       good = in.size() > bytes.size() && word == static_cast<std::uint32_t>(file.bytes);
     } else if (is_bvecs(file.name)) {
-      good = in.read_some_at(0, bytes) == bytes.size() && word > 0 && word <= kLargestDimension &&
+      good = in.read_some_at(0, bytes) == bytes.size() && word > 0 && word <= kLargestDatasetDimension &&
              in.size() % (sizeof word + word) == 0 &&
              in.size() / (sizeof word + word) * (sizeof word + sizeof(float) * word) == file.bytes;
     }
@@ -282,7 +282,7 @@ void copy_file(const std::string& from, const std::string& to) {
 
 std::string sha256_of_file(const std::string& path, Progress& progress) {
   const auto in = open_plain(path);
-  const DatasetFile file{file_name(path), size_of(path), ""};
+  const DatasetFile file{file_name(path), size_if_readable(path), ""};
   return read_all(*in, file, "verifying ", progress, [](std::span<const std::byte> /*bytes*/) {}).sum.hexadecimal();
 }
 

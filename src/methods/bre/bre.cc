@@ -213,13 +213,13 @@ OptionList unsupervised_options(UnsupervisedBreOptions& o) {
 }
 
 // The authors' kernel; and what the BDNN paper's comparison trains on, or the authors.
-SupervisedBreOptions paper_profile() {
+SupervisedBreOptions bre_paper_profile() {
   SupervisedBreOptions options;
   options.kernel = Kernel::linear;
   options.per_class = 3000;
   return options;
 }
-UnsupervisedBreOptions unsupervised_paper_profile() {
+UnsupervisedBreOptions bre_u_paper_profile() {
   UnsupervisedBreOptions options;
   options.samples = 1000;
   return options;
@@ -237,7 +237,7 @@ Method bre_method() {
        .reference = kReference,
        .options = supervised_options,
        .profiles = {{"paper", "linear kernel; 3,000 samples of each class, as in the BDNN paper's comparison",
-                     paper_profile()}},
+                     bre_paper_profile()}},
        .supervised = true,
        .train = train_bre});
 }
@@ -248,7 +248,7 @@ Method bre_u_method() {
        .summary = "kernels at anchors; Hamming distances rebuild those of the vectors",
        .reference = kReference,
        .options = unsupervised_options,
-       .profiles = {{"paper", "1,000 samples, as the authors", unsupervised_paper_profile()}},
+       .profiles = {{"paper", "1,000 samples, as the authors", bre_u_paper_profile()}},
        .train = train_bre_u});
 }
 

@@ -122,7 +122,7 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
 }
 
 // What the authors print, each term taken as a mean over samples.
-DhOptions paper_profile() {
+DhOptions dh_paper_profile() {
   DhOptions options;
   options.variance = 100;
   options.centred = false;
@@ -177,7 +177,7 @@ Method dh_method() {
                  integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
                  real_option("rate", "of the first step; falls to zero along a cosine", o.rate, 1e-12, 1e3)};
        },
-       .profiles = {{"paper", "the authors' weights of the terms, and start", paper_profile()}},
+       .profiles = {{"paper", "the authors' weights of the terms, and start", dh_paper_profile()}},
        .train = train_dh});
 }
 

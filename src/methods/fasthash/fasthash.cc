@@ -46,7 +46,7 @@ Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options)
   return {std::move(function)};
 }
 
-FastHashOptions paper_profile() {
+FastHashOptions fasthash_paper_profile() {
   FastHashOptions options;
   options.depth = 4;
   options.features = 200;
@@ -75,7 +75,7 @@ Method fasthash_method() {
                             "many random samples",
                             o.groups, 2, 1 << 24)};
        },
-       .profiles = {{"paper", "the settings of the authors' program", paper_profile()}},
+       .profiles = {{"paper", "the settings of the authors' program", fasthash_paper_profile()}},
        .supervised = true,
        .train = train_fasthash});
 }

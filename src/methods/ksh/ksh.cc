@@ -94,7 +94,7 @@ Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
   return {std::move(function)};
 }
 
-KshOptions paper_profile() {
+KshOptions ksh_paper_profile() {
   KshOptions options;
   options.per_class = 3000;
   options.steps = 500;
@@ -121,7 +121,7 @@ Method ksh_method() {
        .profiles =
            {{"paper",
              "3,000 samples of each class, as in the BDNN paper's comparison; as many steps as the authors' program",
-             paper_profile()}},
+             ksh_paper_profile()}},
        .supervised = true,
        .train = train_ksh});
 }

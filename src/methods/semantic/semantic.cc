@@ -196,7 +196,7 @@ Trained train_semantic(const TrainingTask& task, const SemanticOptions& options)
 
 // The authors' visible units are word counts, to which probabilities come closest here. They take 50 passes in batches
 // of 100 over, in one of their collections, 11,314 documents.
-SemanticOptions paper_profile() {
+SemanticOptions semantic_paper_profile() {
   SemanticOptions options;
   options.hidden = "500,500";
   options.visible = VisibleUnits::logistic;
@@ -240,7 +240,7 @@ Method semantic_method() {
              word_option("threshold", "of the code layer's sigmoids: one half, or their medians", o.threshold,
                          {"half", "median"})};
        },
-       .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups", paper_profile()}},
+       .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups", semantic_paper_profile()}},
        .train = train_semantic});
 }
 

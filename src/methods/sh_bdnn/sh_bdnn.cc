@@ -33,12 +33,12 @@ struct ShBdnnOptions : BinaryNetworkOptions {
   }
 };
 
-constexpr Lambdas kPaperLambdas{1e-3, 5, 1, 1e-4};
+constexpr Lambdas kShBdnnPaperLambdas{1e-3, 5, 1, 1e-4};
 // Class codes are independent and balanced by themselves.
 constexpr Lambdas kDefaultLambdas{1e-4, 0.1, 0, 0};
 
 // The paper's settings and, where it is silent, its authors'.
-ShBdnnOptions paper_profile() {
+ShBdnnOptions sh_bdnn_paper_profile() {
   ShBdnnOptions options;
   options.spread = 0;
   options.hidden = "auto";
@@ -52,10 +52,10 @@ ShBdnnOptions paper_profile() {
   options.class_codes = false;
   options.class_head = false;
   options.classes = 0;
-  options.lambda1 = kPaperLambdas.weights;
-  options.lambda2 = kPaperLambdas.binary;
-  options.lambda3 = kPaperLambdas.independence;
-  options.lambda4 = kPaperLambdas.balance;
+  options.lambda1 = kShBdnnPaperLambdas.weights;
+  options.lambda2 = kShBdnnPaperLambdas.binary;
+  options.lambda3 = kShBdnnPaperLambdas.independence;
+  options.lambda4 = kShBdnnPaperLambdas.balance;
   options.alternation.solver = Solver::lbfgs;
   options.alternation.iterations = 5;
   options.alternation.patience = 1;
@@ -152,7 +152,7 @@ Method sh_bdnn_method() {
        .summary = "a deep network whose codes agree with pairs of labels",
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
        .options = options_of,
-       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()}},
+       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", sh_bdnn_paper_profile()}},
        .supervised = true,
        .resumable = true,
        .train = train_sh_bdnn});

@@ -48,27 +48,27 @@ struct UhBdnnOptions : BinaryNetworkOptions {
   }
 };
 
-constexpr Lambdas kPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
+constexpr Lambdas kUhBdnnPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
 
 // With the neighbours' term the others only have to keep the outputs near binary and apart; by bit, so that they mean
 // the same at every length. Without it, the paper's.
 Lambdas default_lambdas(std::size_t bits, bool neighbours) {
   const auto l = static_cast<double>(bits);
-  return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kPaperLambdas;
+  return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kUhBdnnPaperLambdas;
 }
 
 // The paper's settings and, where it is silent, its authors'.
-UhBdnnOptions paper_profile() {
+UhBdnnOptions uh_bdnn_paper_profile() {
   UhBdnnOptions options;
   options.spread = 0;
   options.weight_start = WeightStart::second_moment;
   options.path = PathStart::none;
   options.neighbours = 0;
-  options.lambda1 = kPaperLambdas.weights;
-  options.lambda2 = kPaperLambdas.binary;
-  options.lambda3 = kPaperLambdas.independence;
-  options.lambda4 = kPaperLambdas.balance;
-  options.decoder_decay = kPaperLambdas.weights;
+  options.lambda1 = kUhBdnnPaperLambdas.weights;
+  options.lambda2 = kUhBdnnPaperLambdas.binary;
+  options.lambda3 = kUhBdnnPaperLambdas.independence;
+  options.lambda4 = kUhBdnnPaperLambdas.balance;
+  options.decoder_decay = kUhBdnnPaperLambdas.weights;
   options.alternation.solver = Solver::lbfgs;
   options.alternation.iterations = 10;
   options.alternation.patience = 1;  // T is "at most"; the authors stop when held-out mAP no longer rises
@@ -164,7 +164,7 @@ Method uh_bdnn_method() {
        .summary = "a deep network whose codes rebuild the samples",
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
        .options = options_of,
-       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", paper_profile()},
+       .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", uh_bdnn_paper_profile()},
                     {"recall", "codes to be rebuilt from: for search by reconstruction", recall_profile()}},
        .resumable = true,
        .train = train_uh_bdnn});
