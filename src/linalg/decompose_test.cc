@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <limits>
 
 #include "base/random.h"

@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
-
 #include "base/random.h"
 #include "bdnn/encode.h"
 #include "learn/class_codes.h"
-#include "linalg/matrix.h"
+#include "linalg/decompose.h"
 
 namespace bdnn {
 namespace {
@@ -61,7 +59,7 @@ std::vector<Prediction> naive_ridge(const Blobs& train_on, const Blobs& fresh) {
   for (Eigen::Index i = 0; i < y.cols(); ++i) y(train_on.labels[static_cast<std::size_t>(i)], i) = 1;
   const VectorXd mean = train_on.x.rowwise().mean();
   const MatrixXd centred = train_on.x.colwise() - mean;
-  const MatrixXd w = (centred * centred.transpose() / m).ldlt().solve(centred * y.transpose() / m).transpose();
+  const MatrixXd w = solve_symmetric(centred * centred.transpose() / m, centred * y.transpose() / m).transpose();
   const VectorXd bias = y.rowwise().mean();
   std::vector<Prediction> predictions;
   for (const auto& x : fresh.x.colwise()) {

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-
 #include "base/random.h"
 #include "bdnn/bdnn.h"
 #include "codes/hamming.h"
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "learn/itq_rotation.h"
+#include "linalg/decompose.h"
 
 namespace bdnn {
 namespace {
@@ -63,8 +61,9 @@ TEST(ItqCca, DirectionsAreThoseOfTheGeneralisedProblemScaledByTheirCorrelations)
   cxx += 0.01 * cxx.trace() / 6 * MatrixXd::Identity(6, 6);
   const MatrixXd cyy = yc * yc.transpose() / m + 1e-9 * MatrixXd::Identity(3, 3);
   const MatrixXd cxy = xc * yc.transpose() / m;
-  const Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd> cca(cxy * cyy.ldlt().solve(cxy.transpose()), cxx);
-  const MatrixXd w = cca.eigenvectors().rightCols(2) * cca.eigenvalues().tail(2).cwiseSqrt().asDiagonal();
+  const auto cca = top_eigenpairs(cxy * solve_symmetric(cyy, cxy.transpose()), cxx, 2);
+  ASSERT_TRUE(cca);
+  const MatrixXd w = cca->vectors * cca->values.cwiseSqrt().asDiagonal();
   for (const std::size_t bits : {2U, 5U}) {
     const Model model =
         train(e.vectors, {.method = "itq-cca", .bits = bits, .set = {{"regularisation", "0.01"}}, .labels = e.labels});
