@@ -12,8 +12,7 @@ Network affine_network(const MatrixXd& weight, const VectorXd& centre) {
   layer.inputs = static_cast<std::size_t>(weight.cols());
   layer.outputs = static_cast<std::size_t>(weight.rows());
   layer.weight.resize(layer.inputs * layer.outputs);
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::Map<RowMajor> rounded(layer.weight.data(), weight.rows(), weight.cols());
+  Eigen::Map<RowMajorXf> rounded(layer.weight.data(), weight.rows(), weight.cols());
   rounded = weight.cast<float>();
   // From the rounded weights, so that the mean itself lands on zero.
   const VectorXf bias = (-(rounded.cast<double>() * centre)).cast<float>();

@@ -12,8 +12,6 @@
 namespace bdnn {
 namespace {
 
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 // C, bits x classes.
 MatrixXd matrix_of(const TargetCodes& class_codes) {
   MatrixXd c(class_codes.bits(), class_codes.size());
@@ -25,9 +23,9 @@ MatrixXd matrix_of(const TargetCodes& class_codes) {
 // A W, for weights as they stand in a layer.
 std::vector<float> times(const MatrixXd& a, const std::vector<float>& weight) {
   const Eigen::Index columns = static_cast<Eigen::Index>(weight.size()) / a.cols();
-  const MatrixXd w = Eigen::Map<const RowMajor>(weight.data(), a.cols(), columns).cast<double>();
+  const MatrixXd w = Eigen::Map<const RowMajorXf>(weight.data(), a.cols(), columns).cast<double>();
   std::vector<float> product(static_cast<std::size_t>(a.rows() * columns));
-  Eigen::Map<RowMajor>(product.data(), a.rows(), columns) = small_product(a, w).cast<float>();
+  Eigen::Map<RowMajorXf>(product.data(), a.rows(), columns) = small_product(a, w).cast<float>();
   return product;
 }
 
@@ -104,8 +102,8 @@ Network with_class_head(Network scores, const TargetCodes& class_codes, const Ve
   head.inputs = class_codes.size();
   head.outputs = class_codes.bits();
   head.weight.resize(head.inputs * head.outputs);
-  Eigen::Map<RowMajor>(head.weight.data(), static_cast<Eigen::Index>(head.outputs),
-                       static_cast<Eigen::Index>(head.inputs)) = matrix_of(class_codes).cast<float>();
+  Eigen::Map<RowMajorXf>(head.weight.data(), static_cast<Eigen::Index>(head.outputs),
+                         static_cast<Eigen::Index>(head.inputs)) = matrix_of(class_codes).cast<float>();
   head.bias.assign(head.outputs, 0.0F);
   scores.layers.push_back(std::move(head));
   return scores;

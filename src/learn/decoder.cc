@@ -132,8 +132,7 @@ Decoder decoder_layer(const RidgeRegression& regression, const Scaling& scaling,
   layer.outputs = static_cast<std::size_t>(regression.w.rows());
   layer.inputs = static_cast<std::size_t>(regression.w.cols());
   layer.weight.resize(layer.inputs * layer.outputs);
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::Map<RowMajor>(layer.weight.data(), regression.w.rows(), regression.w.cols()) =
+  Eigen::Map<RowMajorXf>(layer.weight.data(), regression.w.rows(), regression.w.cols()) =
       (regression.w.cast<double>() / scaling.factor).cast<float>();
   const VectorXf bias = (regression.c.cast<double>() / scaling.factor + scaling.offset).cast<float>();
   layer.bias.assign(bias.begin(), bias.end());

@@ -18,7 +18,6 @@ LayerSizes layers_below(std::size_t l, const LayerSizes& sizes) {
 
 Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset, double factor,
                    const LayerActivations& activations) {
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Network network;
   for (std::size_t l = 0; l < sizes.count(); ++l) {
     Layer layer;
@@ -32,7 +31,7 @@ Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters
       bias -= weight.cast<float>().cast<double>() * offset;
     }
     layer.weight.resize(layer.inputs * layer.outputs);
-    Eigen::Map<RowMajor>(layer.weight.data(), weight.rows(), weight.cols()) = weight.cast<float>();
+    Eigen::Map<RowMajorXf>(layer.weight.data(), weight.rows(), weight.cols()) = weight.cast<float>();
     layer.bias.resize(layer.outputs);
     view(layer.bias.data(), layer.outputs, 1) = bias.cast<float>();
     network.layers.push_back(std::move(layer));
@@ -42,7 +41,7 @@ Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters
         (view(parameters.data() + sizes.linear_path(), sizes.bits(), sizes.dimension()).cast<double>() * factor)
             .cast<float>();
     network.linear.resize(static_cast<std::size_t>(weight.size()));
-    Eigen::Map<RowMajor>(network.linear.data(), weight.rows(), weight.cols()) = weight;
+    Eigen::Map<RowMajorXf>(network.linear.data(), weight.rows(), weight.cols()) = weight;
     auto bias = view(network.layers.back().bias.data(), sizes.bits(), 1);
     bias = (bias.cast<double>() - weight.cast<double>() * offset).cast<float>();
   }

@@ -7,8 +7,6 @@
 namespace bdnn {
 namespace {
 
-using RowMajorXf = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 Eigen::Map<const RowMajorXf> weight_of(const Layer& layer) {
   return {layer.weight.data(), static_cast<Eigen::Index>(layer.outputs), static_cast<Eigen::Index>(layer.inputs)};
 }

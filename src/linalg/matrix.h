@@ -10,6 +10,7 @@ using Eigen::MatrixXd;
 using Eigen::MatrixXf;
 using Eigen::VectorXd;
 using Eigen::VectorXf;
+using RowMajorXf = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;  // weights of a layer
 
 // Column-major views of memory that stands elsewhere; columns may be further apart than they are long.
 template <class T>

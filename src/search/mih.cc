@@ -11,7 +11,7 @@ namespace bdnn {
 namespace {
 
 constexpr std::size_t kFetchBytes = 1536;
-constexpr std::size_t kAhead = 64;  // buckets that are fetched while others are looked at
+constexpr std::size_t kBucketsAhead = 64;  // buckets that are fetched while others are looked at
 
 // The first lines of a bucket's codes; the machine itself sees the rest coming.
 void fetch(const HashTables& tables, const HashTable& table, std::size_t begin, std::size_t end) {
@@ -87,9 +87,9 @@ class Probe {
     if (spent_ + expected_cost(s, j) > budget_) return false;
     const std::uint32_t own = substring(query_, table.first_bit, table.bits);
     Combinations flips(table.bits, s);
-    std::array<std::uint32_t, kAhead> keys;
-    std::array<Range, kAhead> ranges;
-    while (const std::size_t count = flips.take(keys.data(), kAhead)) {
+    std::array<std::uint32_t, kBucketsAhead> keys;
+    std::array<Range, kBucketsAhead> ranges;
+    while (const std::size_t count = flips.take(keys.data(), kBucketsAhead)) {
       std::size_t present = 0;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t key = keys[i] ^ own;
