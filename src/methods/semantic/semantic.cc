@@ -240,7 +240,8 @@ Method semantic_method() {
              word_option("threshold", "of the code layer's sigmoids: one half, or their medians", o.threshold,
                          {"half", "median"})};
        },
-       .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups", semantic_paper_profile()}},
+       .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups",
+                     semantic_paper_profile()}},
        .train = train_semantic});
 }
 
