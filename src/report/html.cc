@@ -93,9 +93,10 @@ class Page {
     for (const std::size_t bits : values.bits) add("<th scope=\"col\">{} bits</th>", bits);
     out_ += "</tr></thead>\n<tbody>\n";
     for (const auto& row : values.rows) {
+      const bool in_paper = row.is_in_paper();
       add("<tr><th scope=\"row\">{}{}{}</th>", escaped(row.label), spread,
-          compared ? "<span class=\"sub\">paper</span><span class=\"sub phone\">difference</span>" : "");
-      for (const auto& value : row.values) add("<td>{}</td>", cell(value, compared));
+          in_paper ? "<span class=\"sub\">paper</span><span class=\"sub phone\">difference</span>" : "");
+      for (const auto& value : row.values) add("<td>{}</td>", cell(value, in_paper));
       out_ += "</tr>\n";
     }
     out_ += "</tbody>\n</table></div>\n</figure>\n";

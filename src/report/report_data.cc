@@ -235,6 +235,10 @@ std::string date_in_words(const std::string& stamp) {
 
 }  // namespace
 
+bool ReportRow::is_in_paper() const {
+  return std::any_of(values.begin(), values.end(), [](const ReportValue& value) { return value.paper.has_value(); });
+}
+
 std::optional<double> ReportValue::difference() const {
   if (!ours || !paper) return std::nullopt;
   return rounded(rounded(*ours) - *paper);

@@ -30,6 +30,9 @@ struct ReportValue {
 struct ReportRow {
   std::string label;
   std::vector<ReportValue> values;  // one per length
+
+  // Whether the paper prints a figure of this method, at any length.
+  bool is_in_paper() const;
 };
 
 struct ReportTable {

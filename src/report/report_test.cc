@@ -110,6 +110,25 @@ TEST_F(Report, EveryFormTellsTheNumbersOfTheJson) {
   EXPECT_EQ(numbers, 10U);
 }
 
+TEST_F(Report, ShowsAPaperLineOnlyForMethodsOfThePaper) {
+  ReportData report = data();
+  ReportTable& table = report.sections[0].tables[0];
+  const auto lines = [&](const std::string& text, const std::string& mark) {
+    std::size_t count = 0;
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) ++count;
+    return count;
+  };
+  std::size_t in_paper = 0;
+  for (const ReportRow& row : table.rows) in_paper += row.is_in_paper();
+  ASSERT_GT(in_paper, 1U);
+  EXPECT_EQ(lines(markdown_of(report), "\n| paper |"), in_paper);
+  EXPECT_EQ(lines(html_of(report), ">paper</span>"), in_paper);
+  for (ReportValue& value : table.rows[0].values) value.paper.reset();
+  EXPECT_FALSE(table.rows[0].is_in_paper());
+  EXPECT_EQ(lines(markdown_of(report), "\n| paper |"), in_paper - 1);
+  EXPECT_EQ(lines(html_of(report), ">paper</span>"), in_paper - 1);
+}
+
 TEST_F(Report, IsOnePageThatFetchesNothing) {
   const std::string html = html_of(data());
   for (const char* fetched : {"http://", "https://", "@import", "url(", "<link", "src=\"/", "//cdn"}) {

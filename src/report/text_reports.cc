@@ -54,7 +54,7 @@ std::string table_in_markdown(const ReportSection& section, const ReportTable& t
     out += "| " + in_markdown(row.label);
     for (const auto& value : row.values) out += " | " + ours_in_markdown(value);
     out += " |\n";
-    if (table.paper.empty()) continue;
+    if (!row.is_in_paper()) continue;
     out += "| paper";
     for (const auto& value : row.values) out += " | " + paper_in_markdown(value);
     out += " |\n";
