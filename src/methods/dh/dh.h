@@ -27,7 +27,7 @@ struct DhOptions {
   bool centred = true;         // about the mean; false: tr(H H^T) as it stands
   double orthogonality = 100;  // alpha2
   double decay = 10;           // alpha3
-  double spread = 0.3;         // mean variance of the first L principal components after scaling
+  double spread = 0.1;         // mean variance of the first L principal components after scaling
   Start start = Start::rotated;
   int steps = 4000;
   int batch = 256;

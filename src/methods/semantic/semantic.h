@@ -34,7 +34,7 @@ struct SemanticOptions {
   int steps = 2000;           // of fine-tuning, by Adam
   double rate = 1e-3;         // of its first step; falls to zero along a cosine
   int batch = 100;
-  double noise = 4;
+  double noise = 2;
   Threshold threshold = Threshold::half;
 };
 
