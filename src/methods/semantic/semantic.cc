@@ -202,6 +202,7 @@ SemanticOptions semantic_paper_profile() {
   options.visible = VisibleUnits::logistic;
   options.first_steps = 5657;
   options.steps = 5657;
+  options.rate = 1e-3;
   options.noise = 4;
   return options;
 }

@@ -32,7 +32,7 @@ struct SemanticOptions {
   double momentum = 0.9;      // of it
   double first_decay = 2e-4;  // of the machines' weights
   int steps = 2000;           // of fine-tuning, by Adam
-  double rate = 1e-3;         // of its first step; falls to zero along a cosine
+  double rate = 3e-3;         // of its first step; falls to zero along a cosine
   int batch = 100;
   double noise = 2;
   Threshold threshold = Threshold::half;
