@@ -128,7 +128,7 @@ DhOptions dh_paper_profile() {
   options.centred = false;
   options.orthogonality = 1e-3;
   options.decay = 1e-3;
-  options.spread = 0.3;  // theirs is not printed
+  options.spread = 0.3;  // the authors do not print theirs
   options.start = DhOptions::Start::pca;
   return options;
 }
