@@ -13,13 +13,12 @@
 
 #include "expect_error.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 TEST(OutputFile, AppearsOnlyWithCommit) {
   const TemporaryDirectory directory;
@@ -35,7 +34,7 @@ TEST(OutputFile, AppearsOnlyWithCommit) {
 
 TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingRemains) {
   const TemporaryDirectory directory;
-  put(directory / "x", "old");
+  testing::write_file(directory / "x", "old");
   {
     OutputFile file(directory / "x");
     file.write("new and unfinished");
@@ -46,7 +45,7 @@ TEST(OutputFile, WithoutCommitTheOldFileStaysAndNothingRemains) {
 
 TEST(OutputFile, ReplacesAndKeepsPermissions) {
   const TemporaryDirectory directory;
-  put(directory / "x", "old");
+  testing::write_file(directory / "x", "old");
   ::chmod((directory / "x").c_str(), 0640);
   OutputFile file(directory / "x");
   file.write("0123456789");
@@ -129,7 +128,7 @@ TEST(OutputFile, ANamedPipeNeedsAReaderAndIsNotWaitedFor) {
 TEST(OutputFile, ALinkStaysALinkAndItsTargetIsReplaced) {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "folder");
-  put(directory / "folder/target", "old");
+  testing::write_file(directory / "folder/target", "old");
   std::filesystem::create_symlink("folder/target", directory / "link");
   std::filesystem::create_symlink("link", directory / "link to link");
   OutputFile file(directory / "link to link");
@@ -153,7 +152,7 @@ TEST(InputFile, ErrorsNameTheFile) {
   const TemporaryDirectory directory;
   EXPECT_BDNN_ERROR(InputFile(directory / "missing"), failure, "missing: cannot open: No such file or directory");
   EXPECT_BDNN_ERROR(InputFile{directory.path()}, failure, "is a directory");
-  put(directory / "x", "abc");
+  testing::write_file(directory / "x", "abc");
   const InputFile file(directory / "x");
   std::vector<std::byte> five(5);
   EXPECT_BDNN_ERROR(file.read_at(1, five), failure, "is truncated: 5 bytes wanted at byte 1, 2 there");

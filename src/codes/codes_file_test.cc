@@ -10,13 +10,12 @@
 #include "base/random.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 Codes random_codes(std::size_t bits, std::size_t count) {
   Random random(bits);
@@ -61,13 +60,13 @@ TEST(CodesFile, EveryTruncationAndEveryFlippedBitIsFound) {
   save_codes(random_codes(20, 9), directory / "x.codes");
   const std::string whole = read_whole_file(directory / "x.codes", 1 << 20);
   for (std::size_t length = 0; length < whole.size(); length += length < 200 || length > 4090 ? 1 : 97) {
-    put(directory / "y.codes", whole.substr(0, length));
+    testing::write_file(directory / "y.codes", whole.substr(0, length));
     EXPECT_THROW(load_codes(directory / "y.codes"), Error) << length;
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string flipped = whole;
     flipped[at] = static_cast<char>(flipped[at] ^ 1 << at % 8);
-    put(directory / "y.codes", flipped);
+    testing::write_file(directory / "y.codes", flipped);
     EXPECT_THROW(load_codes(directory / "y.codes"), Error) << at;
   }
 }
@@ -80,9 +79,10 @@ TEST(CodesFile, MessagesSayWhatIsWrong) {
   EXPECT_BDNN_ERROR(save_codes(codes, directory / "x.txt"), misuse, "end in .codes, .npy or .bvecs");
   std::string newer = read_whole_file(directory / "x.codes", 1 << 20);
   newer[8] = 2;
-  put(directory / "y.codes", newer);
+  testing::write_file(directory / "y.codes", newer);
   EXPECT_BDNN_ERROR(load_codes(directory / "y.codes"), failure, "is of .codes version 2, this program knows up to 1");
-  put(directory / "z.codes", "no codes at all, but long enough to hold a header of sixty-four bytes......");
+  testing::write_file(directory / "z.codes",
+                      "no codes at all, but long enough to hold a header of sixty-four bytes......");
   EXPECT_BDNN_ERROR(load_codes(directory / "z.codes"), failure, "signature of a .codes file");
   save_codes(codes, directory / "x.npy");
   EXPECT_BDNN_ERROR(load_codes(directory / "x.npy", 33), failure, "has 3 bytes per code, 33 bits need 5");
@@ -100,7 +100,7 @@ TEST(Codes, BitsBeyondTheLengthAreRefusedEverywhere) {
   save_codes(random_codes(7, 3), directory / "x.codes");
   std::string file = read_whole_file(directory / "x.codes", 1 << 20);
   file.back() = '\xff';
-  put(directory / "x.codes", file);
+  testing::write_file(directory / "x.codes", file);
   EXPECT_BDNN_ERROR(map_codes(directory / "x.codes"), failure, "x.codes: code 2 has bits set beyond its length of 7");
   const std::vector<std::uint8_t> long_code(8192);
   EXPECT_BDNN_ERROR(hamming_distance(long_code, long_code), misuse, "512 are the most");
@@ -119,7 +119,7 @@ TEST(CodesFile, AHeaderThatLiesWithARightChecksumIsRefused) {
     const std::string covered = file.substr(0, 56) + file.substr(64, metadata);
     const std::uint64_t sum = checksum(std::as_bytes(std::span(covered)));
     std::memcpy(file.data() + 56, &sum, 8);
-    put(directory / "y.codes", file);
+    testing::write_file(directory / "y.codes", file);
     EXPECT_THROW(load_codes(directory / "y.codes"), Error) << at << " = " << value;
     EXPECT_THROW(map_codes(directory / "y.codes"), Error) << at << " = " << value;
   };

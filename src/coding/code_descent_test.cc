@@ -8,9 +8,12 @@
 
 #include "base/random.h"
 #include "base/simd_target.h"
+#include "coding/signs_testing.h"
 
 namespace bdnn {
 namespace {
+
+using testing::signs_of;
 
 struct Problem {
   MatrixXd gram;
@@ -31,12 +34,6 @@ Problem random_problem(std::size_t bits, std::size_t dimension, std::size_t samp
 
 double value(const Problem& problem, Eigen::Index sample, const VectorXd& b) {
   return b.dot(problem.gram * b) - 2 * problem.q.col(sample).cast<double>().dot(b);
-}
-
-VectorXd bits_of(unsigned code, std::size_t bits) {
-  VectorXd b(bits);
-  for (std::size_t k = 0; k < bits; ++k) b[static_cast<Eigen::Index>(k)] = (code >> k & 1U) != 0 ? 1 : -1;
-  return b;
 }
 
 MatrixXf signs(const MatrixXf& h) {
@@ -83,7 +80,7 @@ TEST(CodeDescent, MostlyEqualsExhaustiveSearchWhereSamplesComeFromCodes) {
     for (double& entry : w.reshaped()) entry = random.normal();
     MatrixXd x(dimension, samples);
     for (Eigen::Index i = 0; i < x.cols(); ++i) {
-      x.col(i) = w * bits_of(static_cast<unsigned>(random.below(1U << bits)), bits);
+      x.col(i) = w * signs_of(static_cast<unsigned>(random.below(1U << bits)), bits);
       for (double& entry : x.col(i)) entry += random.normal();
     }
     const Problem problem{w.transpose() * w, (w.transpose() * x).cast<float>()};
@@ -92,7 +89,7 @@ TEST(CodeDescent, MostlyEqualsExhaustiveSearchWhereSamplesComeFromCodes) {
     int found = 0;
     for (Eigen::Index i = 0; i < b.cols(); ++i) {
       double best = std::numeric_limits<double>::max();
-      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, bits_of(code, bits)));
+      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, signs_of(code, bits)));
       const double reached = value(problem, i, b.col(i).cast<double>());
       EXPECT_GE(reached, best - 1e-3 * std::abs(best));
       found += reached <= best + 1e-3 * std::abs(best) ? 1 : 0;
@@ -150,7 +147,7 @@ TEST(CodeDescent, LocalSearchFindsTheBestCodeWhereDescentAloneDoesNot) {
     int count = 0;
     for (Eigen::Index i = 0; i < b.cols(); ++i) {
       double best = std::numeric_limits<double>::max();
-      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, bits_of(code, bits)));
+      for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(problem, i, signs_of(code, bits)));
       count += value(problem, i, b.col(i).cast<double>()) <= best + 1e-3 * std::abs(best) ? 1 : 0;
     }
     return count;

@@ -4,16 +4,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
+#include "coding/signs_testing.h"
 #include "expect_error.h"
 
 namespace bdnn {
 namespace {
 
-VectorXd bits_of(unsigned code, std::size_t bits) {
-  VectorXd b(bits);
-  for (std::size_t k = 0; k < bits; ++k) b[static_cast<Eigen::Index>(k)] = (code >> k & 1U) != 0 ? 1 : -1;
-  return b;
-}
+using testing::signs_of;
 
 RC_GTEST_PROP(CodeEnumeration, EqualsExhaustiveSearch, ()) {
   const auto bits = *rc::gen::inRange<std::size_t>(1, 11);
@@ -30,7 +27,7 @@ RC_GTEST_PROP(CodeEnumeration, EqualsExhaustiveSearch, ()) {
       return code.dot(gram * code) - 2 * q.col(i).cast<double>().dot(code);
     };
     double best = std::numeric_limits<double>::max();
-    for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(bits_of(code, bits)));
+    for (unsigned code = 0; code < 1U << bits; ++code) best = std::min(best, value(signs_of(code, bits)));
     RC_ASSERT(b.col(i).cwiseAbs() == VectorXf::Ones(b.rows()));
     RC_ASSERT(value(b.col(i).cast<double>()) <= best + 1e-4 * (1 + std::abs(best)));
   }

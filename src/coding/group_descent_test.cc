@@ -12,7 +12,7 @@
 namespace bdnn {
 namespace {
 
-struct Problem {
+struct GroupProblem {
   BitGroups groups;
   MatrixXf columns;
   MatrixXf q;
@@ -21,11 +21,11 @@ struct Problem {
   std::size_t code_bytes() const { return (groups.bits() + 7) / 8; }
 };
 
-Problem random_problem(std::size_t bits, std::size_t group, std::size_t dimension, std::size_t samples,
-                       std::uint64_t seed) {
+GroupProblem random_group_problem(std::size_t bits, std::size_t group, std::size_t dimension, std::size_t samples,
+                                  std::uint64_t seed) {
   Random random(seed);
   const BitGroups groups(bits, group);
-  Problem problem{groups, MatrixXf(dimension, groups.columns()), {}, {}};
+  GroupProblem problem{groups, MatrixXf(dimension, groups.columns()), {}, {}};
   for (float& entry : problem.columns.reshaped()) entry = static_cast<float>(random.normal());
   MatrixXf x(dimension, samples);
   for (float& entry : x.reshaped()) entry = static_cast<float>(2 * random.normal());
@@ -40,7 +40,7 @@ Problem random_problem(std::size_t bits, std::size_t group, std::size_t dimensio
 }
 
 // From the definition.
-double value(const Problem& problem, std::size_t sample, const std::uint8_t* code) {
+double value(const GroupProblem& problem, std::size_t sample, const std::uint8_t* code) {
   VectorXd sum = VectorXd::Zero(problem.columns.rows());
   double linear = 0;
   for (std::size_t g = 0; g < problem.groups.count(); ++g) {
@@ -51,14 +51,14 @@ double value(const Problem& problem, std::size_t sample, const std::uint8_t* cod
   return sum.squaredNorm() - 2 * linear;
 }
 
-std::vector<std::uint8_t> descend(const Problem& problem, int local_search = 0) {
+std::vector<std::uint8_t> descend(const GroupProblem& problem, int local_search = 0) {
   std::vector<std::uint8_t> codes = problem.codes;
   GroupDescent(problem.groups, problem.columns, 1000, local_search)
       .run(problem.q.data(), static_cast<std::size_t>(problem.q.cols()), codes.data());
   return codes;
 }
 
-void expect_minima(const Problem& problem) {
+void expect_minima(const GroupProblem& problem) {
   const auto samples = static_cast<std::size_t>(problem.q.cols());
   const std::vector<std::uint8_t> codes = descend(problem);
   for (std::size_t i = 0; i < samples; ++i) {
@@ -86,8 +86,8 @@ TEST_P(GroupDescentTest, NeverMakesACodeWorseAndEndsWhereNoOtherValueHelps) {
   EXPECT_TRUE(rc::check([] {
     const auto group = *rc::gen::element<std::size_t>(4, 8);
     const auto bits = *rc::gen::inRange<std::size_t>(1, group == 4 ? 40 : 30);
-    expect_minima(
-        random_problem(bits, group, *rc::gen::inRange<std::size_t>(1, 20), 4, *rc::gen::arbitrary<std::uint64_t>()));
+    expect_minima(random_group_problem(bits, group, *rc::gen::inRange<std::size_t>(1, 20), 4,
+                                       *rc::gen::arbitrary<std::uint64_t>()));
   }));
 }
 
@@ -96,7 +96,7 @@ TEST_P(GroupDescentTest, NumbersThatAreNotFiniteLeaveACodeAsItIs) {
     for (const std::size_t group : {4, 8}) {
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::infinity()}) {
-        Problem problem = random_problem(bits, group, 5, 3, 1);
+        GroupProblem problem = random_group_problem(bits, group, 5, 3, 1);
         problem.q.setConstant(bad);
         EXPECT_EQ(descend(problem, 3), problem.codes);
       }
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, GroupDescentTest, ::testing::ValuesIn(simd_tar
 
 // A group whose columns are small beside those of another is chosen as well.
 TEST(GroupDescent, SmallColumnsAreNotTakenForRounding) {
-  Problem problem = random_problem(16, 8, 12, 30, 3);
+  GroupProblem problem = random_group_problem(16, 8, 12, 30, 3);
   const MatrixXf x = problem.q.topRows(12);
   problem.columns.leftCols(256) *= 1000;
   problem.columns.rightCols(256) *= 0.3F;
@@ -125,7 +125,7 @@ TEST(GroupDescent, SmallColumnsAreNotTakenForRounding) {
 }
 
 TEST(GroupDescent, ASampleDoesNotDependOnThoseBesideIt) {
-  const Problem problem = random_problem(28, 8, 30, 37, 7);
+  const GroupProblem problem = random_group_problem(28, 8, 30, 37, 7);
   const std::vector<std::uint8_t> together = descend(problem, 5);
   const GroupDescent descent(problem.groups, problem.columns, 1000, 5);
   for (std::size_t i = 0; i < 37; ++i) {
@@ -137,8 +137,8 @@ TEST(GroupDescent, ASampleDoesNotDependOnThoseBesideIt) {
 
 RC_GTEST_PROP(GroupDescent, MoreRoundsOfLocalSearchAreNoWorse, ()) {
   const auto bits = *rc::gen::inRange<std::size_t>(1, 70);
-  const Problem problem = random_problem(bits, *rc::gen::element<std::size_t>(4, 8), bits / 2 + 3, 20,
-                                         *rc::gen::arbitrary<std::uint64_t>());
+  const GroupProblem problem = random_group_problem(bits, *rc::gen::element<std::size_t>(4, 8), bits / 2 + 3, 20,
+                                                    *rc::gen::arbitrary<std::uint64_t>());
   double last = std::numeric_limits<double>::max();
   for (const int rounds : {0, 1, 5, 30}) {
     const std::vector<std::uint8_t> codes = descend(problem, rounds);
@@ -151,7 +151,7 @@ RC_GTEST_PROP(GroupDescent, MoreRoundsOfLocalSearchAreNoWorse, ()) {
 
 TEST(GroupDescent, LocalSearchFindsTheBestCodeWhereDescentAloneDoesNot) {
   const std::size_t samples = 100;
-  const Problem problem = random_problem(12, 4, 6, samples, 5);
+  const GroupProblem problem = random_group_problem(12, 4, 6, samples, 5);
   const auto found = [&](int rounds) {
     const std::vector<std::uint8_t> codes = descend(problem, rounds);
     int count = 0;

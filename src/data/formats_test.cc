@@ -10,13 +10,12 @@
 #include "data/format.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 std::string get(const std::string& path) { return read_whole_file(path, 1 << 24); }
 
@@ -79,7 +78,7 @@ TEST(Formats, StrongSignaturesWinOverTheName) {
   write_all(directory / "y.idx", shape, bytes);
   std::filesystem::rename(directory / "y.idx", directory / "y.anything");
   EXPECT_EQ(format_of(open_source(directory / "y.anything")).name, "idx");
-  put(directory / "z.dat", "what is this?");
+  testing::write_file(directory / "z.dat", "what is this?");
   EXPECT_BDNN_ERROR(open_vectors(directory / "z.dat"), failure, "z.dat: is of no known format");
 }
 
@@ -90,7 +89,7 @@ TEST(Formats, TruncatedFilesAreErrors) {
     write_all(directory / name, shape, random_bytes(shape.count * shape.bytes_per_vector(), 3));
     const std::string whole = get(directory / name);
     for (std::size_t length = 0; length < whole.size(); ++length) {
-      put(directory / name, whole.substr(0, length));
+      testing::write_file(directory / name, whole.substr(0, length));
       if (name == "x.fvecs" && length > 0 && length % 32 == 0) {  // a shorter file of whole vectors is a valid one
         EXPECT_EQ(load_vectors(directory / name).size(), length / 32);
         continue;
@@ -98,7 +97,7 @@ TEST(Formats, TruncatedFilesAreErrors) {
       EXPECT_THROW(load_vectors(directory / name), Error) << name << " of " << length << " bytes";
     }
   }
-  put(directory / "x.bin", std::string(3073 * 2 - 1, '\1'));
+  testing::write_file(directory / "x.bin", std::string(3073 * 2 - 1, '\1'));
   EXPECT_BDNN_ERROR(load_vectors(directory / "x.bin"), failure, "x.bin: is truncated or no CIFAR-10 file");
 }
 
@@ -108,14 +107,14 @@ TEST(Formats, TruncatedGzipIsAnError) {
   write_all(directory / "x.idx.gz", shape, random_bytes(2000, 4));
   const std::string whole = get(directory / "x.idx.gz");
   for (std::size_t length = 0; length < whole.size(); length += 13) {
-    put(directory / "x.idx.gz", whole.substr(0, length));
+    testing::write_file(directory / "x.idx.gz", whole.substr(0, length));
     EXPECT_THROW(load_vectors(directory / "x.idx.gz"), Error) << length;
   }
 }
 
 TEST(Formats, EmptyAndMissingFilesAreNamed) {
   const TemporaryDirectory directory;
-  put(directory / "x.npy", "");
+  testing::write_file(directory / "x.npy", "");
   EXPECT_BDNN_ERROR(load_vectors(directory / "x.npy"), failure, "x.npy: is empty");
   EXPECT_BDNN_ERROR(load_vectors(directory / "none.npy"), failure, "none.npy: cannot open: No such file");
   write_all(directory / "y.npy", {3, 2, Element::f32}, random_bytes(24, 5));
@@ -129,9 +128,9 @@ TEST(Xvecs, RowsOfDifferentLengthAreNamed) {
     bytes.append(reinterpret_cast<const char*>(&dimension), 4);
     bytes.append(static_cast<std::size_t>(dimension) * 4, '\0');
   }
-  put(directory / "x.fvecs", bytes);
+  testing::write_file(directory / "x.fvecs", bytes);
   EXPECT_BDNN_ERROR(load_vectors(directory / "x.fvecs"), failure, "row 2 has dimension 1, the first has 3");
-  put(directory / "y.fvecs", std::string(8, '\xff'));
+  testing::write_file(directory / "y.fvecs", std::string(8, '\xff'));
   EXPECT_BDNN_ERROR(load_vectors(directory / "y.fvecs"), failure, "dimension -1; expected 1 to");
 }
 
@@ -148,7 +147,7 @@ TEST(Npy, HeadersThatNumPyWritesAreRead) {
   const float values[] = {1, 2, 3, 4, 5, 6};
   const std::string data(reinterpret_cast<const char*>(values), sizeof values);
   const auto expect_rows = [&](const std::string& file, const std::vector<float>& expected, std::size_t dimension) {
-    put(directory / "x.npy", file);
+    testing::write_file(directory / "x.npy", file);
     const Vectors x = load_vectors(directory / "x.npy");
     ASSERT_EQ(x.dimension(), dimension);
     std::vector<float> got(x.size() * x.dimension());
@@ -166,7 +165,7 @@ TEST(Npy, HeadersThatNumPyWritesAreRead) {
               2);
 
   const auto expect_refused = [&](const std::string& dictionary, const std::string& message) {
-    put(directory / "x.npy", npy(dictionary, data));
+    testing::write_file(directory / "x.npy", npy(dictionary, data));
     EXPECT_BDNN_ERROR(load_vectors(directory / "x.npy"), failure, message);
   };
   expect_refused("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", "NumPy type '<c8'");
@@ -189,7 +188,7 @@ TEST(Idx, MnistAsItComes) {
   EXPECT_EQ(images.dimension(), 4U);
   EXPECT_EQ(images.shape().element, Element::u8);
   EXPECT_EQ(std::memcmp(images.data(), "abcdefgh", 8), 0);
-  put(directory / "labels", std::string("\0\0\x08\x01\0\0\0\x03\x07\x00\x09", 11));
+  testing::write_file(directory / "labels", std::string("\0\0\x08\x01\0\0\0\x03\x07\x00\x09", 11));
   EXPECT_EQ(load_labels(directory / "labels"), (std::vector<std::int64_t>{7, 0, 9}));
 }
 
@@ -203,7 +202,7 @@ TEST(Cifar10, ImagesAndLabels) {
   EXPECT_BDNN_ERROR(write_all(directory / "y.bin", shape, pixels), misuse, "needs a label per image");
   EXPECT_BDNN_ERROR(write_all(directory / "y.bin", shape, pixels, {3, 10, 0}), misuse, "label 10 of vector 1");
   EXPECT_BDNN_ERROR(write_all(directory / "y.bin", {5, 3, Element::u8}, pixels), misuse, "images of 3072 bytes");
-  put(directory / "z.bin", std::string(3073, '\x0a'));
+  testing::write_file(directory / "z.bin", std::string(3073, '\x0a'));
   EXPECT_BDNN_ERROR(load_vectors(directory / "z.bin"), failure, "has the label 10");
 }
 
@@ -215,11 +214,11 @@ TEST(Labels, AreIntegersInAColumnOrARow) {
     EXPECT_EQ(load_labels(directory / name), labels) << name;
   }
   EXPECT_EQ(save_labels({0, 9, 255}, directory / "small.npy").element, Element::u8);
-  put(directory / "row.csv", "1,2,3\n");
+  testing::write_file(directory / "row.csv", "1,2,3\n");
   EXPECT_EQ(load_labels(directory / "row.csv"), (std::vector<std::int64_t>{1, 2, 3}));
-  put(directory / "table.csv", "1,2\n3,4\n");
+  testing::write_file(directory / "table.csv", "1,2\n3,4\n");
   EXPECT_BDNN_ERROR(load_labels(directory / "table.csv"), failure, "labels are one column or one row");
-  put(directory / "real.csv", "1\n2.5\n");
+  testing::write_file(directory / "real.csv", "1\n2.5\n");
   EXPECT_BDNN_ERROR(load_labels(directory / "real.csv"), failure, "label 1 is 2.5; labels are integers");
   EXPECT_BDNN_ERROR(save_labels(labels, directory / "y.bvecs"), misuse, "labels -1 to 70000 do not fit");
 }
@@ -227,7 +226,7 @@ TEST(Labels, AreIntegersInAColumnOrARow) {
 TEST(Labels, MayBeNamesInText) {
   const TemporaryDirectory directory;
   const auto load = [&](const std::string& text, LabelNames* names = nullptr) {
-    put(directory / "y.csv", text);
+    testing::write_file(directory / "y.csv", text);
     return load_labels(directory / "y.csv", names);
   };
   const std::int64_t cat = label_of("cat");
@@ -264,7 +263,7 @@ TEST(Labels, MayBeNamesInText) {
   EXPECT_BDNN_ERROR(load("cat\n\ndog\n"), failure, "line 2 lacks a name");
   EXPECT_BDNN_ERROR(load("cat\n\"dog\n"), failure, "line 2: the quotes of a name");
   EXPECT_BDNN_ERROR(load("cat\n\"a\" and \"b\"\n"), failure, "line 2: the quotes of a name");
-  put(directory / "ids.csv", "cat\ndog\n");
+  testing::write_file(directory / "ids.csv", "cat\ndog\n");
   EXPECT_BDNN_ERROR(load_integers(directory / "ids.csv"), failure, "is not a number");
 }
 

@@ -11,13 +11,12 @@
 #include "data/convert.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 constexpr const char* kSplit = R"(
 name = "a split"
@@ -33,15 +32,15 @@ kind = "labels"
 
 // Nine vectors of three classes in two files; vectors 0 and 8 are the same.
 void write_collection(const TemporaryDirectory& directory) {
-  put(directory / "a.csv", "0.5,1\n1,1\n2,1\n3,1\n");
-  put(directory / "b.csv", "4.5,1\n5,1\n6,1\n7,1\n0.5,1\n");
-  put(directory / "la.csv", "0\n1\n2\n0\n");
-  put(directory / "lb.csv", "1\n2\n0\n1\n2\n");
+  testing::write_file(directory / "a.csv", "0.5,1\n1,1\n2,1\n3,1\n");
+  testing::write_file(directory / "b.csv", "4.5,1\n5,1\n6,1\n7,1\n0.5,1\n");
+  testing::write_file(directory / "la.csv", "0\n1\n2\n0\n");
+  testing::write_file(directory / "lb.csv", "1\n2\n0\n1\n2\n");
 }
 
 TEST(Protocol, ReadsWhatItSays) {
   const TemporaryDirectory directory;
-  put(directory / "p.toml", R"(
+  testing::write_file(directory / "p.toml", R"(
 name = "n"
 [train]
 vectors = "t.fvecs"
@@ -75,7 +74,7 @@ ties = "worst"
 TEST(Protocol, MistakesAreNamedWithTheirLine) {
   const TemporaryDirectory directory;
   const auto expect = [&](const std::string& text, const std::string& message) {
-    put(directory / "p.toml", text);
+    testing::write_file(directory / "p.toml", text);
     EXPECT_BDNN_ERROR(load_protocol(directory / "p.toml"), failure, message);
   };
   const std::string head = "[train]\nvectors = \"t\"\n[queries]\nvectors = \"q\"\n";
@@ -107,7 +106,7 @@ TEST(Protocol, TheOnesThatShipAreValid) {
 TEST(Dataset, ASplitTakesSoManyOfEachClassAndEveryRowOnce) {
   const TemporaryDirectory directory;
   write_collection(directory);
-  put(directory / "p.toml", kSplit);
+  testing::write_file(directory / "p.toml", kSplit);
   const Protocol protocol = load_protocol(directory / "p.toml");
   std::set<std::vector<std::int32_t>> splits;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -135,9 +134,10 @@ TEST(Dataset, ASplitTakesSoManyOfEachClassAndEveryRowOnce) {
 
 TEST(Dataset, QueriesThatAlsoStandElsewhereAreCounted) {
   const TemporaryDirectory directory;
-  put(directory / "t.csv", "1,2\n3,4\n5,6.5\n");
-  put(directory / "q.csv", "3,4\n1,7.5\n1,2\n");
-  put(directory / "p.toml",
+  testing::write_file(directory / "t.csv", "1,2\n3,4\n5,6.5\n");
+  testing::write_file(directory / "q.csv", "3,4\n1,7.5\n1,2\n");
+  testing::write_file(
+      directory / "p.toml",
       "[train]\nvectors = \"t.csv\"\n[queries]\nvectors = \"q.csv\"\n[relevance]\nkind = \"neighbours\"\n");
   const Dataset dataset = load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1);
   EXPECT_EQ(find_overlap(dataset).with_training, 2U);
@@ -147,7 +147,7 @@ TEST(Dataset, QueriesThatAlsoStandElsewhereAreCounted) {
 TEST(Dataset, LeaveOneOutCountsNoQueryAsItsOwnTwin) {
   const TemporaryDirectory directory;
   write_collection(directory);
-  put(directory / "p.toml", R"(
+  testing::write_file(directory / "p.toml", R"(
 [collection]
 vectors = ["a.csv", "b.csv"]
 labels = ["la.csv", "lb.csv"]
@@ -170,7 +170,7 @@ kind = "labels"
 TEST(Dataset, ASplitIsWrittenWithHashes) {
   const TemporaryDirectory directory;
   write_collection(directory);
-  put(directory / "p.toml", kSplit);
+  testing::write_file(directory / "p.toml", kSplit);
   const Protocol protocol = load_protocol(directory / "p.toml");
   const Dataset dataset = load_dataset(protocol, directory.path(), 3);
   save_split(protocol, dataset, 3, directory / "split");
@@ -189,18 +189,18 @@ TEST(Dataset, MistakesAreNamed) {
   write_collection(directory);
   std::string greedy = kSplit;
   greedy.replace(greedy.find("= 2"), 3, "= 4");
-  put(directory / "p.toml", greedy);
+  testing::write_file(directory / "p.toml", greedy);
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
                     "class 0 has 3 members; 4 queries of each class were asked for");
   greedy.replace(greedy.find("= 4"), 3, "= 3");
-  put(directory / "p.toml", greedy);
+  testing::write_file(directory / "p.toml", greedy);
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
                     "leaves nothing to train on");
-  put(directory / "p.toml", kSplit);
-  put(directory / "lb.csv", "1\n2\n0\n1\n");
+  testing::write_file(directory / "p.toml", kSplit);
+  testing::write_file(directory / "lb.csv", "1\n2\n0\n1\n");
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
                     "8 labels for 9 vectors");
-  put(directory / "b.csv", "1,2,3\n");
+  testing::write_file(directory / "b.csv", "1,2,3\n");
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
                     "parts of one set must agree");
 }

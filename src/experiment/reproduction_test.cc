@@ -11,13 +11,12 @@
 #include "bdnn/version.h"
 #include "expect_error.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 // 300 vectors of 6 dimensions in three clouds, and 40 queries, with labels.
 void write_data(const std::string& folder, std::uint64_t seed) {
@@ -81,8 +80,8 @@ class Reproduction : public ::testing::Test {
  protected:
   Reproduction() {
     write_data(directory_ / "d", 1);
-    put(directory_ / "p.toml", kProtocol);
-    put(directory_ / "e.toml", kExperiment);
+    testing::write_file(directory_ / "p.toml", kProtocol);
+    testing::write_file(directory_ / "e.toml", kExperiment);
   }
 
   // Runs the experiment with a results file of this name; counts what it did.
@@ -111,7 +110,7 @@ TEST_F(Reproduction, RunsEveryCellOnce) {
 
 TEST_F(Reproduction, RunsWhatIsMissing) {
   run("r.json");
-  put(directory_ / "e.toml", std::string(kExperiment) + "set = { }\n[[method]]\nmethod = \"pca\"\n");
+  testing::write_file(directory_ / "e.toml", std::string(kExperiment) + "set = { }\n[[method]]\nmethod = \"pca\"\n");
   const Counts more = run("r.json");
   EXPECT_EQ(more.starts, 4U);
   EXPECT_EQ(more.last.done, 12U);
@@ -124,7 +123,7 @@ TEST_F(Reproduction, DoesNotUseCellsOfOtherDataOrMeasures) {
   EXPECT_EQ(ResultsFile(directory_ / "r.json").cells().size(), 16U) << "cells of other data are kept";
   write_data(directory_ / "d", 1);
   EXPECT_EQ(run("r.json").starts, 0U);
-  put(directory_ / "p.toml", std::string(kProtocol) + "[metrics]\nradii = [2, 3]\n");
+  testing::write_file(directory_ / "p.toml", std::string(kProtocol) + "[metrics]\nradii = [2, 3]\n");
   EXPECT_EQ(run("r.json").starts, 8U);
 }
 
@@ -181,7 +180,8 @@ TEST_F(Reproduction, OnlyTheLongestCodesOfTheFirstSeedGetImages) {
 }
 
 TEST_F(Reproduction, ACellThatFailsLeavesTheOthers) {
-  put(directory_ / "e.toml",
+  testing::write_file(
+      directory_ / "e.toml",
       std::string(kExperiment) + "[[method]]\nlabel = \"bad\"\nmethod = \"itq\"\nset = { rotations = \"many\" }\n");
   const Counts counts = run("r.json");
   EXPECT_EQ(counts.last.done, 8U);
@@ -215,11 +215,11 @@ TEST_F(Reproduction, MistakesAreFoundBeforeAnythingRuns) {
     }
     EXPECT_EQ(counts.starts, 0U);
   };
-  put(directory_ / "e.toml", std::string(kExperiment) + "[[method]]\nmethod = \"itk\"\n");
+  testing::write_file(directory_ / "e.toml", std::string(kExperiment) + "[[method]]\nmethod = \"itk\"\n");
   expect("itk", Error::Kind::misuse);
-  put(directory_ / "e.toml", std::string(kExperiment) + "profile = \"none\"\n");
+  testing::write_file(directory_ / "e.toml", std::string(kExperiment) + "profile = \"none\"\n");
   expect("lsh has no profile 'none'", Error::Kind::misuse);
-  put(directory_ / "e.toml", kExperiment);
+  testing::write_file(directory_ / "e.toml", kExperiment);
   std::filesystem::remove(directory_ / "d/q.csv");
   expect("d/q.csv: no such file; p needs it", Error::Kind::failure);
 }

@@ -9,13 +9,12 @@
 #include "expect_error.h"
 #include "experiment/results_testing.h"
 #include "temporary_directory.h"
+#include "whole_file.h"
 
 namespace bdnn {
 namespace {
 
 using testing::TemporaryDirectory;
-
-void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 TEST(ResultsFile, GivesBackWhatWasAdded) {
   const TemporaryDirectory directory;
@@ -58,7 +57,7 @@ TEST(ResultsFile, FilesThatDoNotNameTheDataAreRead) {
   const std::string names = R"("path":"experiments/example.toml","data":"data",)";
   ASSERT_NE(text.find(names), std::string::npos) << text;
   text.erase(text.find(names), names.size());
-  put(path, text);
+  testing::write_file(path, text);
   const ResultsFile results(path);
   EXPECT_EQ(results.experiments().at(0).plan.path, "experiments/example.toml");
   EXPECT_EQ(results.experiments().at(0).data, "data");
@@ -95,7 +94,7 @@ TEST(ResultsFile, OtherVersionsAndOtherFilesAreRefused) {
   const TemporaryDirectory directory;
   const std::string path = directory / "r.json";
   const auto expect = [&](const std::string& text, const std::string& message) {
-    put(path, text);
+    testing::write_file(path, text);
     EXPECT_BDNN_ERROR(ResultsFile{path}, failure, message);
   };
   expect("", "r.json: is not JSON");
@@ -117,13 +116,13 @@ TEST(ResultsFile, DamageRaisesErrorAndNothingElse) {
   }
   const std::string text = read_whole_file(path, 1 << 20);
   for (std::size_t length = 0; length + 1 < text.size(); length += 7) {  // the last byte is the end of the line
-    put(path, text.substr(0, length));
+    testing::write_file(path, text.substr(0, length));
     EXPECT_THROW(ResultsFile{path}, Error) << length;
   }
   for (std::size_t at = 0; at < text.size(); at += 3) {  // may still be valid: a digit, a letter of a name
     std::string changed = text;
     changed[at] = changed[at] == '"' ? '[' : '"';
-    put(path, changed);
+    testing::write_file(path, changed);
     try {
       const ResultsFile results(path);
     } catch (const Error&) {

@@ -23,8 +23,6 @@ namespace {
 
 using testing::TemporaryDirectory;
 
-void put(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
 std::string random_bytes(std::size_t count, std::uint64_t seed) {
   Random random(seed);
   std::string bytes(count, '\0');
@@ -55,9 +53,9 @@ struct Cifar {
     std::string file;
     for (std::size_t i = 0; i < 403; ++i) {
       file += static_cast<char>(i % 10) + pixels.substr(i * kPixels, kPixels);
-      if (i == 399) put(directory / "a.bin", std::exchange(file, ""));
+      if (i == 399) testing::write_file(directory / "a.bin", std::exchange(file, ""));
     }
-    put(directory / "b.bin", file);
+    testing::write_file(directory / "b.bin", file);
   }
 };
 
@@ -91,11 +89,11 @@ TEST(Features, EveryImageGetsItsOwnWhateverTheThreads) {
 TEST(Features, OfAnImageAreTheSameFromEveryFile) {
   const TemporaryDirectory directory;
   const std::string pixels = random_bytes(2 * 20 * 24, 2);
-  put(directory / "images.idx3", idx(2, 20, 24, pixels));
+  testing::write_file(directory / "images.idx3", idx(2, 20, 24, pixels));
   std::filesystem::create_directories(directory / "folder/sub");
-  put(directory / "folder/sub/z.PGM", "P5 # a comment\n24 20\n255\n" + pixels.substr(480));
-  put(directory / "folder/b.pgm", "P5\n24 20 255 " + pixels.substr(0, 480));
-  put(directory / "folder/readme.txt", "no image");
+  testing::write_file(directory / "folder/sub/z.PGM", "P5 # a comment\n24 20\n255\n" + pixels.substr(480));
+  testing::write_file(directory / "folder/b.pgm", "P5\n24 20 255 " + pixels.substr(0, 480));
+  testing::write_file(directory / "folder/readme.txt", "no image");
   Progress silent;
   GistOptions options = kSmall;
   gist_features({directory / "images.idx3"}, directory / "own.fvecs", options, silent);
@@ -111,8 +109,8 @@ TEST(Features, OfAnImageAreTheSameFromEveryFile) {
 TEST(Features, MistakesSayWhatIsRight) {
   const TemporaryDirectory directory;
   const Cifar cifar(directory);
-  put(directory / "m.idx3", idx(1, 8, 8, random_bytes(64, 3)));
-  put(directory / "labels.idx1", std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab");
+  testing::write_file(directory / "m.idx3", idx(1, 8, 8, random_bytes(64, 3)));
+  testing::write_file(directory / "labels.idx1", std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab");
   std::filesystem::create_directories(directory / "empty");
   Progress silent;
   const auto gist = [&](const std::vector<std::string>& images) {
@@ -123,7 +121,7 @@ TEST(Features, MistakesSayWhatIsRight) {
   EXPECT_BDNN_ERROR(gist({directory / "labels.idx1"}), misuse, "holds no images");
   EXPECT_BDNN_ERROR(gist({directory / "empty"}), failure, "holds no image files");
   EXPECT_BDNN_ERROR(gist({directory / "none.bin"}), failure, "none.bin");
-  put(directory / "x.pgm", "P5 3 3 255 12345678");
+  testing::write_file(directory / "x.pgm", "P5 3 3 255 12345678");
   EXPECT_BDNN_ERROR(gist({directory / "x.pgm"}), failure, "is truncated");
   EXPECT_FALSE(std::filesystem::exists(directory / "out.fvecs"));
   if (!has_opencv()) {

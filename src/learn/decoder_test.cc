@@ -9,16 +9,16 @@
 namespace bdnn {
 namespace {
 
-struct Case {
+struct RidgeCase {
   MatrixXf x;
   MatrixXf b;
   RidgeSums sums;
 };
 
-Case random_case(Eigen::Index dimension, Eigen::Index bits, Eigen::Index samples) {
+RidgeCase random_case(Eigen::Index dimension, Eigen::Index bits, Eigen::Index samples) {
   Random random(5);
-  Case made{MatrixXf(dimension, samples), MatrixXf(bits, samples),
-            RidgeSums(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension))};
+  RidgeCase made{MatrixXf(dimension, samples), MatrixXf(bits, samples),
+                 RidgeSums(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension))};
   for (float& v : made.x.reshaped()) v = static_cast<float>(3 + random.normal());
   for (float& v : made.b.reshaped()) v = random.below(3) == 0 ? -1.0F : 1.0F;
   RidgePartialSums partial(static_cast<std::size_t>(bits), static_cast<std::size_t>(dimension));
@@ -27,14 +27,14 @@ Case random_case(Eigen::Index dimension, Eigen::Index bits, Eigen::Index samples
   return made;
 }
 
-double objective(const Case& made, const MatrixXd& w, const VectorXd& c, double lambda1) {
+double objective(const RidgeCase& made, const MatrixXd& w, const VectorXd& c, double lambda1) {
   const MatrixXd rest = made.x.cast<double>() - ((w * made.b.cast<double>()).colwise() + c);
   return rest.squaredNorm() / (2 * static_cast<double>(made.x.cols())) + lambda1 / 2 * w.squaredNorm();
 }
 
 TEST(Decoder, HasZeroGradient) {
   const double lambda1 = 0.02;
-  const Case made = random_case(7, 5, 400);
+  const RidgeCase made = random_case(7, 5, 400);
   const RidgeRegression decoder = fit_ridge(made.sums, lambda1);
   const MatrixXd w = decoder.w.cast<double>();
   const VectorXd c = decoder.c.cast<double>();
@@ -55,7 +55,7 @@ TEST(Decoder, HasZeroGradient) {
 
 TEST(Decoder, ErrorIsTheReconstructionTerm) {
   for (const Eigen::Index bits : {4, 450}) {
-    const Case made = random_case(6, bits, 600);
+    const RidgeCase made = random_case(6, bits, 600);
     const RidgeRegression decoder = fit_ridge(made.sums, 1e-3);
     EXPECT_NEAR(mean_squared_error(made.sums, decoder),
                 objective(made, decoder.w.cast<double>(), decoder.c.cast<double>(), 0), 1e-5);
@@ -63,7 +63,7 @@ TEST(Decoder, ErrorIsTheReconstructionTerm) {
 }
 
 TEST(Decoder, BitsThatSayNothingDoNoHarm) {
-  Case made = random_case(5, 3, 200);
+  RidgeCase made = random_case(5, 3, 200);
   made.b.row(2) = made.b.row(0);  // twice the same
   made.b.row(1).setOnes();        // never changes
   RidgePartialSums partial(3, 5);
@@ -123,7 +123,7 @@ TEST(Decoder, SumsByGroupsAreThoseOfTheFeatures) {
 }
 
 TEST(Decoder, IsTheSameByEitherSolver) {
-  const Case made = random_case(3, 450, 600);
+  const RidgeCase made = random_case(3, 450, 600);
   const double lambda1 = 0.1;
   const RidgeRegression decoder = fit_ridge(made.sums, lambda1);
   const double m = made.sums.samples;

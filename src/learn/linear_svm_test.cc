@@ -13,15 +13,15 @@ namespace bdnn {
 namespace {
 
 // Samples away from zero, and noisy labels of random hyperplanes.
-struct Case {
+struct SvmCase {
   Vectors x;
   TrainingSet set;
   Moments moments;
   TargetCodes labels;
   Threads threads;
 
-  Case(std::size_t dimension, std::size_t bits, std::size_t samples, double noise, std::uint64_t seed,
-       int thread_count = 2)
+  SvmCase(std::size_t dimension, std::size_t bits, std::size_t samples, double noise, std::uint64_t seed,
+          int thread_count = 2)
       : x(random_vectors(dimension, samples, seed)),
         set(x, every_second_row(samples), {VectorXd::Constant(static_cast<Eigen::Index>(dimension), 0.3), 0.7}),
         labels(bits, set.size()),
@@ -67,7 +67,7 @@ struct Case {
 };
 
 // The formula of the header, word for word.
-double objective(const Case& made, const LinearSvms& svms, std::size_t bit, double c) {
+double objective(const SvmCase& made, const LinearSvms& svms, std::size_t bit, double c) {
   const MatrixXd x = made.samples_of_set().cast<double>();
   const auto k = static_cast<Eigen::Index>(bit);
   double loss = 0;
@@ -88,7 +88,7 @@ LinearSvms random_svms(std::size_t dimension, std::size_t bits, double size) {
 }
 
 // LIBLINEAR's solution for one bit.
-LinearSvms liblinear(const Case& made, std::size_t bit, double c) {
+LinearSvms liblinear(const SvmCase& made, std::size_t bit, double c) {
   const MatrixXd x = made.samples_of_set().cast<double>();
   const auto dimension = static_cast<int>(x.rows());
   std::vector<feature_node> nodes;
@@ -121,7 +121,7 @@ LinearSvms liblinear(const Case& made, std::size_t bit, double c) {
 TEST(LinearSvm, EqualsLiblinear) {
   for (const double c : {0.01, 1.0, 100.0}) {
     for (const double noise : {0.0, 0.5, 3.0}) {
-      Case made(7, 5, 600, noise, 3);
+      SvmCase made(7, 5, 600, noise, 3);
       const LinearSvmSolver solver(made.set, made.moments, {.c = c, .tolerance = 1e-9, .cg_accuracy = 0.01},
                                    made.threads);
       LinearSvms ours = LinearSvms::zero(7, 5);
@@ -147,7 +147,7 @@ TEST(LinearSvm, EqualsLiblinear) {
 }
 
 TEST(LinearSvm, ObjectiveAndGradientAreThoseOfTheFormula) {
-  Case made(4, 3, 300, 0.5, 5);
+  SvmCase made(4, 3, 300, 0.5, 5);
   const double c = 2.5;
   const LinearSvmSolver solver(made.set, made.moments, {.c = c}, made.threads);
   const LinearSvms svms = random_svms(4, 3, 0.4);
@@ -169,7 +169,7 @@ TEST(LinearSvm, ObjectiveAndGradientAreThoseOfTheFormula) {
 }
 
 TEST(LinearSvm, EveryStepLowersTheObjectiveOfEveryBit) {
-  Case made(6, 9, 500, 1.0, 7);
+  SvmCase made(6, 9, 500, 1.0, 7);
   LinearSvms svms = random_svms(6, 9, 3);
   const LinearSvmSolver one_step(made.set, made.moments, {.c = 10, .newton_steps = 1}, made.threads);
   VectorXd last = one_step.evaluate(made.labels, svms).objective;
@@ -194,7 +194,7 @@ TEST(LinearSvm, EveryStepLowersTheObjectiveOfEveryBit) {
 
 // From zero, where all samples are within the margin, the preconditioner is the Hessian itself.
 TEST(LinearSvm, FirstStepFromZeroIsRidgeRegression) {
-  Case made(5, 2, 400, 1.0, 9);
+  SvmCase made(5, 2, 400, 1.0, 9);
   std::vector<std::uint32_t> rows(made.x.size());
   std::iota(rows.begin(), rows.end(), 0U);
   const TrainingSet whole(made.x, rows, made.set.scaling());
@@ -219,7 +219,7 @@ TEST(LinearSvm, FirstStepFromZeroIsRidgeRegression) {
 }
 
 TEST(LinearSvm, ABitDoesNotDependOnThoseBesideItNorOnThreads) {
-  Case made(11, 13, 2 * (2 * 2048 + 5), 0.5, 11, 1);
+  SvmCase made(11, 13, 2 * (2 * 2048 + 5), 0.5, 11, 1);
   Threads three(3);
   LinearSvms alone = LinearSvms::zero(11, 13);
   LinearSvms threaded = alone;
@@ -255,7 +255,7 @@ TEST(LinearSvm, SeparatesTwoPointsInTheMiddle) {
 }
 
 TEST(LinearSvm, NeedsACodeForEachSample) {
-  Case made(3, 2, 20, 0, 1);
+  SvmCase made(3, 2, 20, 0, 1);
   LinearSvms svms = LinearSvms::zero(3, 2);
   const LinearSvmSolver solver(made.set, made.moments, {}, made.threads);
   EXPECT_BDNN_ERROR(solver.improve(TargetCodes(2, 9), svms), misuse, "9 codes for 10 samples");

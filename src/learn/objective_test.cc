@@ -19,7 +19,7 @@ struct NoTerm final : Similarity {
   double evaluate(const OutputSums&, OutputGradient&) const override { return 0; }
 };
 
-struct Case {
+struct ObjectiveCase {
   std::size_t samples;
   Vectors x;
   LayerSizes sizes;
@@ -35,8 +35,8 @@ struct Case {
 };
 
 // Random samples and parameters; labels 7, -3, 100, ... of uneven classes and, with `unlabelled`, some -1.
-Case random_case(std::vector<std::size_t> units, std::size_t samples, std::uint64_t seed, bool unlabelled = false,
-                 LayerSizes::Path path = LayerSizes::Path::none) {
+ObjectiveCase random_case(std::vector<std::size_t> units, std::size_t samples, std::uint64_t seed,
+                          bool unlabelled = false, LayerSizes::Path path = LayerSizes::Path::none) {
   Random random(seed);
   std::vector<float> values(units.front() * samples);
   for (auto& value : values) value = static_cast<float>(random.normal());
@@ -58,7 +58,7 @@ Case random_case(std::vector<std::size_t> units, std::size_t samples, std::uint6
 }
 
 // H, by the paper's definition of the layers.
-MatrixXd outputs(const Case& made) {
+MatrixXd outputs(const ObjectiveCase& made) {
   std::vector<float> scratch;
   MatrixXd h = view(made.x.floats(0, made.samples, nullptr), made.x.dimension(), made.samples).cast<double>();
   for (std::size_t l = 0; l < made.sizes.count(); ++l) {
@@ -79,7 +79,7 @@ MatrixXd outputs(const Case& made) {
   return h;
 }
 
-MatrixXd target(const Case& made) {
+MatrixXd target(const ObjectiveCase& made) {
   MatrixXd b(made.sizes.bits(), made.samples);
   for (std::size_t i = 0; i < made.samples; ++i) made.codes.unpack(i, b.col(static_cast<Eigen::Index>(i)).data());
   return b;
@@ -88,7 +88,7 @@ MatrixXd target(const Case& made) {
 const Lambdas kLambdas{0.3, 0.7, 0.9, 0.011};
 
 TEST(Objective, TermsAreThePapersFormulas) {
-  const Case made = random_case({6, 5, 4, 3}, 150, 1);
+  const ObjectiveCase made = random_case({6, 5, 4, 3}, 150, 1);
   Threads threads(2);
   const NoTerm none;
   Objective<double> objective(made.sizes, kLambdas, none, made.codes, made.samples, threads);
@@ -112,7 +112,7 @@ TEST(Objective, TermsAreThePapersFormulas) {
 }
 
 // Each term alone, so that a large one does not hide a small one.
-void expect_gradient_is_right(const Case& made, const Lambdas& lambdas, const Similarity& similarity) {
+void expect_gradient_is_right(const ObjectiveCase& made, const Lambdas& lambdas, const Similarity& similarity) {
   Threads threads(2);
   Objective<double> objective(made.sizes, lambdas, similarity, made.codes, made.samples, threads);
   const TrainingSet set = made.set();
@@ -137,8 +137,9 @@ RC_GTEST_PROP(Objective, GradientOfEveryTermAgreesWithFiniteDifferences, ()) {
   std::vector<std::size_t> units = {*rc::gen::inRange<std::size_t>(4, 9)};
   const auto depth = *rc::gen::inRange<std::size_t>(1, 5);
   for (std::size_t l = 0; l < depth; ++l) units.push_back(*rc::gen::inRange<std::size_t>(1, units.back() + 1));
-  const Case made = random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(),
-                                true, *rc::gen::element(LayerSizes::Path::none, LayerSizes::Path::linear));
+  const ObjectiveCase made =
+      random_case(units, *rc::gen::inRange<std::size_t>(5, 300), *rc::gen::arbitrary<std::uint64_t>(), true,
+                  *rc::gen::element(LayerSizes::Path::none, LayerSizes::Path::linear));
   const NoTerm none;
   for (const Lambdas& lambdas : {Lambdas{0.3, 0, 0, 0}, Lambdas{0.3, 0, 0, 0, 0.8}, Lambdas{0, 0.7, 0, 0},
                                  Lambdas{0, 0, 0.9, 0}, Lambdas{0, 0, 0, 0.011}}) {
@@ -152,7 +153,7 @@ RC_GTEST_PROP(Objective, GradientOfEveryTermAgreesWithFiniteDifferences, ()) {
 TEST(PairwiseLabelsTerm, EqualsThePairwiseForm) {
   for (const bool unlabelled : {false, true}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Case made = random_case({7, 5, 6}, 90, seed, unlabelled);
+      const ObjectiveCase made = random_case({7, 5, 6}, 90, seed, unlabelled);
       const double weight = 1.3;
       const PairwiseLabels term(made.labels, 6, weight);
       Threads threads(1);
@@ -183,7 +184,7 @@ TEST(PairwiseLabelsTerm, EqualsThePairwiseForm) {
 }
 
 TEST(Objective, SumsDoNotDependOnThreadsOrOnWhetherAGradientIsAskedFor) {
-  const Case made = random_case({20, 9, 5}, 5000, 3, true);
+  const ObjectiveCase made = random_case({20, 9, 5}, 5000, 3, true);
   const PairwiseLabels term(made.labels, 5, 1);
   const std::vector<float> parameters(made.parameters.begin(), made.parameters.end());
   const TrainingSet set = made.set();
@@ -206,7 +207,7 @@ TEST(Objective, SumsDoNotDependOnThreadsOrOnWhetherAGradientIsAskedFor) {
 
 // A batch stands for all samples: with the whole set as a batch in another order, nothing changes but rounding.
 TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
-  const Case made = random_case({6, 4, 3}, 500, 9, true);
+  const ObjectiveCase made = random_case({6, 4, 3}, 500, 9, true);
   const PairwiseLabels term(made.labels, 3, 1);
   Threads threads(1);
   Objective<double> objective(made.sizes, kLambdas, term, made.codes, made.samples, threads);
@@ -229,7 +230,7 @@ TEST(Objective, ABatchOfAllSamplesIsTheWhole) {
 // Running sums stand for all samples in every term and in each sample's gradient; written out with the paper's
 // formulas.
 TEST(Objective, BlendsABatchIntoRunningSums) {
-  const Case made = random_case({6, 4, 3}, 300, 5);
+  const ObjectiveCase made = random_case({6, 4, 3}, 300, 5);
   const Lambdas lambdas{0, 0.7, 0.9, 0.011};
   const NoTerm none;
   Threads threads(2);
@@ -285,7 +286,7 @@ TEST(Objective, BlendsABatchIntoRunningSums) {
 
 // The last layer in closed form is the minimum of the terms it is fitted to: their gradient there is zero.
 TEST(Objective, AFittedLastLayerHasZeroGradient) {
-  const Case made = random_case({6, 5, 4, 3}, 5000, 3);
+  const ObjectiveCase made = random_case({6, 5, 4, 3}, 5000, 3);
   const Lambdas lambdas{0.03, 0.7, 0, 0};
   const TrainingSet set = made.set();
   Threads threads(2);

@@ -13,6 +13,7 @@
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "learn/reduction.h"
+#include "methods/matrices_testing.h"
 #include "methods/variants_testing.h"
 #include "model/model_file.h"
 
@@ -21,9 +22,10 @@ namespace {
 
 using testing::brief_options;
 using testing::Variant;
+using testing::weight_of;
 
 // A Gaussian with a different spread in each direction, away from zero.
-Vectors gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed = 1) {
+Vectors uneven_gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed = 1) {
   Random random(seed);
   std::vector<float> values;
   values.reserve(dimension * count);
@@ -33,14 +35,6 @@ Vectors gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed = 
     }
   }
   return {dimension, count, std::move(values)};
-}
-
-MatrixXd weight_of(const Model& model) {
-  const auto& layer = std::get<Network>(model.function).layers.front();
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  return Eigen::Map<const RowMajor>(layer.weight.data(), static_cast<Eigen::Index>(layer.outputs),
-                                    static_cast<Eigen::Index>(layer.inputs))
-      .cast<double>();
 }
 
 MatrixXf network_outputs(const Model& model, const Vectors& x) {
@@ -90,7 +84,7 @@ Model train_briefly(const Vectors& x, TrainOptions options) {
 class EveryMethod : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryMethod, RecordsHowTheModelCameAbout) {
-  const Vectors x = gaussian(10, 300);
+  const Vectors x = uneven_gaussian(10, 300);
   const Model model = train_briefly(x, {.method = GetParam(), .bits = 4, .seed = 9, .data_name = "x.fvecs"});
   EXPECT_EQ(model.bits(), 4U);
   EXPECT_EQ(model.dimension(), 10U);
@@ -115,8 +109,10 @@ TEST_P(EveryMethod, BadDataIsRefused) {
   EXPECT_BDNN_ERROR(train_any(Vectors(5, 100, values), {.method = GetParam(), .bits = 2}), failure,
                     "nan in row 42, column 3");
   EXPECT_BDNN_ERROR(train_any(Vectors(), {.method = GetParam()}), misuse, "no vectors");
-  EXPECT_BDNN_ERROR(train_any(gaussian(4, 10), {.method = GetParam(), .bits = 0}), misuse, "1 to 4096 are possible");
-  EXPECT_BDNN_ERROR(train_any(gaussian(4, 10), {.method = GetParam(), .bits = 4097}), misuse, "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(train_any(uneven_gaussian(4, 10), {.method = GetParam(), .bits = 0}), misuse,
+                    "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(train_any(uneven_gaussian(4, 10), {.method = GetParam(), .bits = 4097}), misuse,
+                    "1 to 4096 are possible");
 }
 
 std::vector<std::string> method_names() {
@@ -134,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(method_names(
 class EveryProfile : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(EveryProfile, GivesTheSameModelForAnyNumberOfThreads) {
-  const Vectors x = gaussian(20, 3 * 2048 + 11);
+  const Vectors x = uneven_gaussian(20, 3 * 2048 + 11);
   std::map<std::string, std::string> brief = kBrief;
   brief.insert({{"iterations", "3"}, {"lbfgs_iterations", "5"}, {"cycles", "2"}});
   if (GetParam().profile != "default") {
@@ -153,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryProfile, ::testing::ValuesIn(testing::all
 class LinearMethod : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LinearMethod, BitsAreBalancedOnCentredSymmetricData) {
-  const Vectors x = gaussian(16, 4000);
+  const Vectors x = uneven_gaussian(16, 4000);
   const MatrixXf h = network_outputs(train_any(x, {.method = GetParam(), .bits = 8}), x);
   for (const auto& bit : h.rowwise()) {
     EXPECT_NEAR(static_cast<double>((bit.array() >= 0).count()), 2000, 200);
@@ -161,7 +157,7 @@ TEST_P(LinearMethod, BitsAreBalancedOnCentredSymmetricData) {
 }
 
 TEST_P(LinearMethod, ShiftingTheDataChangesNoCode) {
-  const Vectors x = gaussian(8, 500);
+  const Vectors x = uneven_gaussian(8, 500);
   std::vector<float> shifted(8 * 500);
   const float* values = x.floats(0, 500, nullptr);
   for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] = values[i] + 64.0F;
@@ -177,9 +173,9 @@ class PrincipalMethod : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PrincipalMethod, RefusesMoreBitsThanTheDataHasDirections) {
   const std::string& method = GetParam();
-  EXPECT_BDNN_ERROR(train(gaussian(6, 100), {.method = method, .bits = 7}), misuse,
+  EXPECT_BDNN_ERROR(train(uneven_gaussian(6, 100), {.method = method, .bits = 7}), misuse,
                     "7 bits were asked for, but the vectors have dimension 6");
-  EXPECT_BDNN_ERROR(train(gaussian(20, 10), {.method = method, .bits = 10}), misuse,
+  EXPECT_BDNN_ERROR(train(uneven_gaussian(20, 10), {.method = method, .bits = 10}), misuse,
                     "10 vectors vary in at most 9 directions");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = method, .bits = 2}), misuse,
                     "all 50 vectors are the same");
@@ -225,7 +221,7 @@ TEST_P(PrincipalMethod, VariancesThatFloatProductsCannotTellAreToldApart) {
 }
 
 TEST_P(PrincipalMethod, RowsAreOrthonormal) {
-  const Model model = train(gaussian(12, 900), {.method = GetParam(), .bits = 7});
+  const Model model = train(uneven_gaussian(12, 900), {.method = GetParam(), .bits = 7});
   const MatrixXd w = weight_of(model);
   EXPECT_TRUE((w * w.transpose()).isIdentity(1e-5));
 }
@@ -233,7 +229,7 @@ TEST_P(PrincipalMethod, RowsAreOrthonormal) {
 INSTANTIATE_TEST_SUITE_P(Methods, PrincipalMethod, ::testing::Values("pca", "pca-rr"), test_name);
 
 TEST(Itq, MoreBitsThanDirectionsAreBlocksOfRotations) {
-  const Vectors x = gaussian(6, 900);
+  const Vectors x = uneven_gaussian(6, 900);
   const MatrixXd w = weight_of(train(x, {.method = "itq", .bits = 16}));
   ASSERT_EQ(w.rows(), 16);
   // Three blocks, of 5, 5 and 6 bits; each is orthonormal, and no two are the same.
@@ -244,16 +240,16 @@ TEST(Itq, MoreBitsThanDirectionsAreBlocksOfRotations) {
     first += size;
   }
   EXPECT_GT((w.topRows(5) - w.middleRows(5, 5)).norm(), 0.1);
-  EXPECT_EQ(train(gaussian(20, 10), {.method = "itq", .bits = 64}).bits(), 64U);
+  EXPECT_EQ(train(uneven_gaussian(20, 10), {.method = "itq", .bits = 64}).bits(), 64U);
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "itq", .bits = 2}), misuse,
                     "all 50 vectors are the same");
-  EXPECT_TRUE((weight_of(train(gaussian(12, 900), {.method = "itq", .bits = 7})) *
-               weight_of(train(gaussian(12, 900), {.method = "itq", .bits = 7})).transpose())
+  EXPECT_TRUE((weight_of(train(uneven_gaussian(12, 900), {.method = "itq", .bits = 7})) *
+               weight_of(train(uneven_gaussian(12, 900), {.method = "itq", .bits = 7})).transpose())
                   .isIdentity(1e-5));
 }
 
 TEST_P(EveryMethod, NormalisedItDoesNotSeeTheLengthOfVectors) {
-  const Vectors x = gaussian(10, 300);
+  const Vectors x = uneven_gaussian(10, 300);
   TrainOptions options{.method = GetParam(), .bits = 8, .set = {{"normalise", "unit"}}};
   const Model model = train_briefly(x, options);
   EXPECT_EQ(model.record.options.at("normalise"), "unit");
@@ -272,7 +268,7 @@ TEST_P(EveryMethod, NormalisedItDoesNotSeeTheLengthOfVectors) {
 
 // PCA of the 12 dimensions of x to 9.
 TEST_P(EveryMethod, WithPcaItGivesTheCodesOfReducedVectors) {
-  const Vectors x = gaussian(12, 300);
+  const Vectors x = uneven_gaussian(12, 300);
   Threads threads(2);
   Progress silent;
   const PrincipalComponents components = fit_components(x, 9, threads, silent);
@@ -309,11 +305,12 @@ TEST_P(EveryMethod, WithPcaItGivesTheCodesOfReducedVectors) {
 }
 
 TEST(PcaOption, MistakesSayWhatIsPossible) {
-  const Vectors x = gaussian(6, 40);
+  const Vectors x = uneven_gaussian(6, 40);
   const auto with = [](const char* pca) { return TrainOptions{.method = "lsh", .bits = 4, .set = {{"pca", pca}}}; };
   EXPECT_BDNN_ERROR(train(x, with("7")), misuse,
                     "7 principal components were asked for, but the vectors have dimension 6; ask for at most 6");
-  EXPECT_BDNN_ERROR(train(gaussian(6, 5), with("5")), misuse, "5 vectors have at most 4 principal components, 5");
+  EXPECT_BDNN_ERROR(train(uneven_gaussian(6, 5), with("5")), misuse,
+                    "5 vectors have at most 4 principal components, 5");
   EXPECT_BDNN_ERROR(train(Vectors(6, 50, std::vector<float>(300, 2.5F)), with("2")), misuse, "are the same");
   for (const char* bad : {"-1", "x", "", "2.5", "99999999"}) {
     EXPECT_BDNN_ERROR(train(x, with(bad)), misuse, "pca is 0 to");
@@ -329,7 +326,7 @@ TEST(PcaOption, MistakesSayWhatIsPossible) {
 }
 
 TEST(PcaOption, RefinedCodesAreThoseOfReducedVectorsUpToRounding) {
-  const Vectors x = gaussian(24, 600);
+  const Vectors x = uneven_gaussian(24, 600);
   Threads threads(1);
   Progress silent;
   const Vectors y = reduced(fit_components(x, 15, threads, silent).layer, x, threads);
@@ -352,7 +349,7 @@ TEST(PcaOption, RefinedCodesAreThoseOfReducedVectorsUpToRounding) {
 }
 
 TEST(PcaOption, DoesNotDependOnThreadsAndRefusesDamage) {
-  const Vectors x = gaussian(20, 5000);
+  const Vectors x = uneven_gaussian(20, 5000);
   TrainOptions options{.method = "itq", .bits = 8, .threads = 1, .set = {{"pca", "11"}}};
   const std::string one = serialize_model(train(x, options));
   options.threads = 3;
@@ -367,11 +364,11 @@ TEST(PcaOption, DoesNotDependOnThreadsAndRefusesDamage) {
 }
 
 TEST(Lsh, DoesNotNeedAsManyDimensionsAsBits) {
-  EXPECT_EQ(train(gaussian(3, 10), {.method = "lsh", .bits = 200}).bits(), 200U);
+  EXPECT_EQ(train(uneven_gaussian(3, 10), {.method = "lsh", .bits = 200}).bits(), 200U);
 }
 
 TEST(Lsh, ALongerCodeStartsWithTheShorterOne) {
-  const Vectors x = gaussian(10, 100);
+  const Vectors x = uneven_gaussian(10, 100);
   const MatrixXd shorter = weight_of(train(x, {.method = "lsh", .bits = 8}));
   EXPECT_EQ(weight_of(train(x, {.method = "lsh", .bits = 20})).topRows(8), shorter);
 }
@@ -384,12 +381,12 @@ TEST(Lsh, TheShareOfDifferingBitsIsTheAngle) {
 }
 
 TEST(Pca, FindsTheDirectionsOfLargestSpread) {
-  const MatrixXd w = weight_of(train(gaussian(6, 20000), {.method = "pca", .bits = 3}));
+  const MatrixXd w = weight_of(train(uneven_gaussian(6, 20000), {.method = "pca", .bits = 3}));
   for (Eigen::Index i = 0; i < 3; ++i) EXPECT_GT(w(i, i), 0.95);
 }
 
 TEST(Itq, MoreRotationsComeCloserToBinary) {
-  Vectors x = gaussian(16, 3000);
+  Vectors x = uneven_gaussian(16, 3000);
   double last = std::numeric_limits<double>::infinity();
   for (const char* rotations : {"0", "1", "3", "10", "50"}) {
     const double error =
@@ -400,7 +397,7 @@ TEST(Itq, MoreRotationsComeCloserToBinary) {
 }
 
 TEST(Itq, WithoutRotationsItIsPcaRr) {
-  const Vectors x = gaussian(16, 1000);
+  const Vectors x = uneven_gaussian(16, 1000);
   const MatrixXd none = weight_of(train(x, {.method = "itq", .bits = 8, .seed = 5, .set = {{"rotations", "0"}}}));
   EXPECT_EQ(none, weight_of(train(x, {.method = "pca-rr", .bits = 8, .seed = 5})));
 }
@@ -423,7 +420,7 @@ TEST(Itq, TurnsClustersAtTheCornersOfASquareBackToTheCorners) {
 }
 
 TEST(Options, MistakesListWhatIsRight) {
-  const Vectors x = gaussian(8, 100);
+  const Vectors x = uneven_gaussian(8, 100);
   std::string names;
   for (const auto& name : method_names()) names += (names.empty() ? "" : ", ") + name;
   EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are " + names);

@@ -11,15 +11,15 @@ namespace {
 
 using testing::Variant;
 
-struct Blobs {
+struct ClassesOfSizes {
   Vectors x;
   std::vector<std::int64_t> labels;
 };
 
 // Class c has sizes[c] samples, of standard deviation 1 in each dimension, around a centre that `centres` draws with
 // `spread`. Labels are no counters.
-Blobs blobs(const std::vector<std::size_t>& sizes, std::size_t dimension, double spread, std::uint64_t noise,
-            std::uint64_t centres = 1) {
+ClassesOfSizes classes_of_sizes(const std::vector<std::size_t>& sizes, std::size_t dimension, double spread,
+                                std::uint64_t noise, std::uint64_t centres = 1) {
   Random places(centres);
   Random random(noise);
   std::vector<std::vector<double>> centre(sizes.size(), std::vector<double>(dimension));
@@ -55,7 +55,7 @@ struct Distances {
   double different = 0;  // and from those of other classes
 };
 
-Distances distances(const Model& model, const Blobs& train, const Blobs& fresh) {
+Distances distances(const Model& model, const ClassesOfSizes& train, const ClassesOfSizes& fresh) {
   const Codes a = encode(model, train.x);
   const Codes b = encode(model, fresh.x);
   double sums[2] = {};
@@ -75,8 +75,8 @@ class SupervisedMethod : public ::testing::TestWithParam<Variant> {
   // Trains on blobs of these sizes, and looks at fresh samples of the same classes.
   void expect_classes_apart(const std::vector<std::size_t>& sizes, std::size_t dimension, std::size_t bits,
                             double ratio, double unlabelled = 0) {
-    const Blobs train_on = blobs(sizes, dimension, 3, 2);
-    const Blobs fresh = blobs(std::vector<std::size_t>(sizes.size(), 3), dimension, 3, 3);
+    const ClassesOfSizes train_on = classes_of_sizes(sizes, dimension, 3, 2);
+    const ClassesOfSizes fresh = classes_of_sizes(std::vector<std::size_t>(sizes.size(), 3), dimension, 3, 3);
     TrainOptions options = options_for(GetParam(), bits, train_on.x.size());
     options.labels = train_on.labels;
     Random random(4);
@@ -114,14 +114,14 @@ TEST_P(SupervisedMethod, AThirdOfTheSamplesUnlabelled) {
 TEST_P(SupervisedMethod, MoreDimensionsThanSamples) { expect_classes_apart({12, 12, 12}, 60, 8, 0.7); }
 
 TEST_P(SupervisedMethod, AClassOfOneSample) {
-  const Blobs data = blobs({60, 60, 1}, 8, 3, 2);
+  const ClassesOfSizes data = classes_of_sizes({60, 60, 1}, 8, 3, 2);
   TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   EXPECT_EQ(train(data.x, options).bits(), 8U);
 }
 
 TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
-  const Blobs data = blobs({40, 40}, 8, 3, 2);
+  const ClassesOfSizes data = classes_of_sizes({40, 40}, 8, 3, 2);
   TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels.assign(80, 4);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all labelled samples have the same label; " + GetParam().method);
@@ -134,7 +134,7 @@ TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
 }
 
 TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {
-  const Blobs data = blobs({50, 50, 50}, 8, 3, 2);
+  const ClassesOfSizes data = classes_of_sizes({50, 50, 50}, 8, 3, 2);
   TrainOptions options = options_for(GetParam(), 8, data.x.size());
   options.labels = data.labels;
   const Model model = train(data.x, options);

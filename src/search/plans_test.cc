@@ -17,10 +17,12 @@ using testing::naive_answer;
 using testing::naive_order;
 
 // Slow: lengths, keys, filters, plans and targets meet in so many ways that rare ones take thousands of cases.
-constexpr std::size_t kCases = testing::kUnderThreadSanitizer ? 300 : testing::kUnderAddressSanitizer ? 1000 : 10'000;
+constexpr std::size_t kPlanCases = testing::kUnderThreadSanitizer    ? 300
+                                   : testing::kUnderAddressSanitizer ? 1000
+                                                                     : 10'000;
 
 // One random database with keys, removals perhaps, and what is asked of it.
-struct Case {
+struct PlanCase {
   std::size_t bits;
   Codes codes;
   std::vector<std::uint64_t> ids;  // of each code
@@ -40,9 +42,9 @@ std::size_t random_length(Random& random) {
   }
 }
 
-Case random_case(std::uint64_t seed) {
+PlanCase random_plan_case(std::uint64_t seed) {
   Random random(seed);
-  Case c;
+  PlanCase c;
   c.bits = random_length(random);
   const std::size_t count = random.below(20) == 0 ? random.below(3000) : random.below(150);
   const double flip = std::array{0.0, 0.02, 0.1, 0.5}[random.below(4)];
@@ -70,9 +72,9 @@ TEST(SearchPlans, EqualANaiveSearchOnRandomCases) {
   const auto targets = simd_targets();
   std::array<Searcher, 2> searchers = {Searcher(1), Searcher(2)};
   Results results;
-  for (std::size_t number = 0; number < kCases; ++number) {
+  for (std::size_t number = 0; number < kPlanCases; ++number) {
     force_simd_target(targets[number % targets.size()]);
-    Case c = random_case(number);
+    PlanCase c = random_plan_case(number);
     const IndexOptions with_tables{.tables = IndexOptions::Tables::always, .threads = 1};
     const Index index = Index::build(c.codes, {.ids = c.ids}, with_tables);
     std::vector<std::uint8_t> bitmap;

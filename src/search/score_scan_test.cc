@@ -22,7 +22,7 @@ namespace bdnn {
 namespace {
 
 // Slow: a bound that leaves out too much shows in few of the cases, and each computes every score.
-constexpr std::uint64_t kCases = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 40 : 1000;
+constexpr std::uint64_t kScoreCases = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 40 : 1000;
 
 Layer random_layer(std::size_t inputs, std::size_t outputs, Random& random) {
   Layer layer{inputs, outputs, std::vector<float>(inputs * outputs), std::vector<float>(outputs)};
@@ -51,7 +51,7 @@ Codes random_codes(std::size_t bits, std::size_t count, Random& random) {
   return {bits, count, std::move(codes)};
 }
 
-struct Case {
+struct ScoreCase {
   Model model;
   Codes codes;
   Vectors queries;
@@ -59,14 +59,14 @@ struct Case {
   RankBy by;
 };
 
-Case random_case(std::uint64_t seed) {
+ScoreCase random_score_case(std::uint64_t seed) {
   Random random(seed);
   const bool many = random.below(40) == 0;
   const std::size_t most = many && random.below(2) == 0 ? 24 : 140;  // in many short codes bounds are tightest
   const std::size_t bits = random.below(3) == 0 ? 8 * (1 + random.below(most < 140 ? 3 : 32)) : 1 + random.below(most);
   const std::size_t dimension = 1 + random.below(40);
   const std::size_t count = many ? 33000 + random.below(8000) : random.below(400);
-  Case c;
+  ScoreCase c;
   c.model.function = Network{{random_layer(dimension, bits, random)}};
   const std::size_t group = random.below(2) == 0 ? 1 : bits > 80 || random.below(2) == 0 ? 4 : 8;
   c.model.decoder = Decoder{random_layer(BitGroups(bits, group).features(), dimension, random), group};
@@ -80,7 +80,7 @@ Case random_case(std::uint64_t seed) {
 }
 
 // From the definition, vector by vector, in double.
-double naive_score(const Case& c, std::size_t query, std::size_t id) {
+double naive_score(const ScoreCase& c, std::size_t query, std::size_t id) {
   const float* q = c.queries.floats(query, 1, nullptr);
   const Layer& layer = c.by == RankBy::asymmetric ? std::get<Network>(c.model.function).layers[0] : *c.model.decoder;
   const auto bit = [&](std::size_t k) { return (c.codes[id][k / 8] >> (k % 8) & 1) != 0 ? 1.0 : -1.0; };
@@ -116,8 +116,8 @@ class ScoreScanTest : public ::testing::TestWithParam<std::string> {
 TEST_P(ScoreScanTest, EqualsComputingEveryScoreOnRandomCases) {
   RankedResults found;
   RankedResults ranked;
-  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (std::uint64_t seed = 0; seed < kScoreCases; ++seed) {
+    const ScoreCase c = random_score_case(seed);
     const ScoreScan scan(c.model, c.by, c.codes, 1 + static_cast<int>(seed % 3));
     scan.search(c.queries, c.k, found, 1 + static_cast<int>(seed % 4));
     // All codes as one shortlist.
@@ -140,7 +140,7 @@ TEST_P(ScoreScanTest, EqualsComputingEveryScoreOnRandomCases) {
 TEST_P(ScoreScanTest, ScoresAreThoseOfTheDefinition) {
   RankedResults found;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Case c = random_case(seed);
+    const ScoreCase c = random_score_case(seed);
     ScoreScan(c.model, c.by, c.codes, 1).search(c.queries, c.k, found, 1);
     const Codes query_codes = encode(c.model, c.queries);
     for (std::size_t q = 0; q < found.size(); ++q) {
@@ -159,7 +159,7 @@ TEST_P(ScoreScanTest, ScoresAreThoseOfTheDefinition) {
 TEST(ScoreScan, AScoreIsTheDistanceToTheRebuiltVector) {
   RankedResults found;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Case c = random_case(seed);
+    const ScoreCase c = random_score_case(seed);
     if (c.by != RankBy::reconstruction || c.codes.size() > 400) continue;
     ScoreScan(c.model, c.by, c.codes, 1).search(c.queries, c.k, found, 1);
     const Vectors rebuilt = reconstruct(c.model, c.codes);
@@ -183,7 +183,7 @@ TEST(ScoreScan, BoundsFromASampleHoldForShortCodes) {
   for (const std::size_t group : {1, 4, 8}) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       Random random(seed);
-      Case c;
+      ScoreCase c;
       c.model.function = Network{{random_layer(8, 8, random)}};
       c.model.decoder = Decoder{random_layer(BitGroups(8, group).features(), 8, random), group};
       c.codes = random_codes(8, 34000, random);
@@ -208,7 +208,7 @@ TEST(ScoreScan, BoundsFromASampleHoldForShortCodes) {
 TEST(ScoreScan, DistancesThatOverflowAreRefused) {
   for (const std::size_t group : {1, 4, 8}) {
     Random random(2);
-    Case c;
+    ScoreCase c;
     c.model.function = Network{{random_layer(5, 8, random)}};
     c.model.decoder = Decoder{random_layer(BitGroups(8, group).features(), 5, random), group};
     c.codes = random_codes(8, 100, random);
@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, ScoreScanTest, ::testing::ValuesIn(simd_target
 
 TEST(ScoreScan, ThreadsChangeNothing) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Case c = random_case(seed);
+    const ScoreCase c = random_score_case(seed);
     if (c.codes.size() < 33000) continue;
     RankedResults one;
     RankedResults many;
@@ -320,7 +320,7 @@ TEST(ScoreScan, ThreadsChangeNothing) {
 // An index finds codes by id or name, in whatever piece they are, and not what was removed.
 TEST(ScoreScan, AnIndexIsRankedByTheCodesItHolds) {
   Random random(9);
-  const Case c = random_case(7);
+  const ScoreCase c = random_score_case(7);
   const Codes codes = random_codes(c.model.bits(), 300, random);
   const auto part = [&](std::size_t first, std::size_t count) {
     const std::uint8_t* from = codes[first].data();
@@ -369,7 +369,7 @@ TEST(ScoreScan, AnIndexIsRankedByTheCodesItHolds) {
 
 TEST(ScoreScan, WhatDoesNotFitIsRefused) {
   Random random(1);
-  Case c = random_case(7);
+  ScoreCase c = random_score_case(7);
   const Decoder decoder = *c.model.decoder;
   c.model.decoder->group = 3;
   EXPECT_BDNN_ERROR(ScoreScan(c.model, RankBy::reconstruction, c.codes), misuse, "1 is possible, 4 up to");

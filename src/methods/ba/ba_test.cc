@@ -10,6 +10,7 @@
 #include "expect_error.h"
 #include "learn/affine.h"
 #include "methods/ba/binary_autoencoder.h"
+#include "methods/progress_testing.h"
 
 namespace bdnn {
 namespace {
@@ -166,19 +167,14 @@ TEST(Ba, TakesDataOfFewDirectionsInManyDimensions) {
             lost_share(train(flat, {.method = "itq", .bits = 5}), flat) + 1e-6);
 }
 
-class Rounds : public Progress {
- public:
-  void round(const Round& values) override { rounds.push_back({values.begin(), values.end()}); }
-  std::vector<std::map<std::string, double>> rounds;
-};
-
 TEST(Ba, EndsOnceTheHashFunctionGivesEverySampleItsCode) {
   const Vectors x = from_codes(10, 6, 500, 0.3, 9);
-  Rounds told;
+  testing::Rounds told;
   train(x, {.method = "ba", .bits = 6, .set = {{"growth", "10"}, {"iterations", "1000"}}}, told);
-  ASSERT_LT(told.rounds.size(), 20U);
-  for (std::size_t i = 0; i + 1 < told.rounds.size(); ++i) EXPECT_GT(told.rounds[i].at("differing"), 0) << i;
-  EXPECT_EQ(told.rounds.back().at("differing"), 0);
+  const auto differing = told.figures("differing");
+  ASSERT_LT(differing.size(), 20U);
+  for (std::size_t i = 0; i + 1 < differing.size(); ++i) EXPECT_GT(differing[i], 0) << i;
+  EXPECT_EQ(differing.back(), 0);
 }
 
 TEST(Ba, SaysWhatItNeeds) {

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "bdnn/bdnn.h"
+#include "methods/progress_testing.h"
 
 namespace bdnn::testing {
 
@@ -29,12 +30,6 @@ inline Labelled clouds(std::size_t classes, std::size_t count, std::size_t dimen
   }
   return {{dimension, count, std::move(values)}, std::move(labels)};
 }
-
-class Rounds final : public Progress {
- public:
-  void round(const Round& values) override { rounds.push_back(values); }
-  std::vector<Round> rounds;
-};
 
 inline double value(const Progress::Round& round, const std::string& name) {
   for (const auto& [key, number] : round) {

@@ -9,16 +9,16 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "methods/bre/coordinate_descent.h"
-#include "methods/stages_testing.h"
+#include "methods/matrices_testing.h"
+#include "methods/progress_testing.h"
+#include "methods/samples_testing.h"
 
 namespace bdnn {
 namespace {
 
-MatrixXf random_matrix(Eigen::Index rows, Eigen::Index columns, Random& random) {
-  MatrixXf matrix(rows, columns);
-  for (float& value : matrix.reshaped()) value = static_cast<float>(random.normal());
-  return matrix;
-}
+using testing::blobs;
+using testing::random_matrix;
+using testing::turns;
 
 // A small problem, and the distances d that it wants.
 struct Problem {
@@ -172,29 +172,6 @@ TEST(CoordinateDescent, ManySamplesAtOneBreakpointFlipTogether) {
   EXPECT_LT(descent.weights()(0, 0), -0.25);
 }
 
-Vectors blobs(const std::vector<std::int64_t>& labels, std::size_t dimension, double spread, std::uint64_t seed) {
-  std::vector<float> values;
-  Random noise(seed);
-  for (const std::int64_t label : labels) {
-    Random centre(static_cast<std::uint64_t>(label + 100));
-    for (std::size_t d = 0; d < dimension; ++d) {
-      values.push_back(static_cast<float>(spread * centre.normal() + noise.normal()));
-    }
-  }
-  return {dimension, labels.size(), std::move(values)};
-}
-
-std::vector<std::int64_t> turns(std::int64_t classes, std::size_t count) {
-  std::vector<std::int64_t> labels(count);
-  for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int64_t>(i) % classes;
-  return labels;
-}
-
-struct Rounds : Progress {
-  std::vector<double> objective;
-  void round(const Round& values) override { objective.push_back(values.back().second); }
-};
-
 // The mean over pairs of (d - h)^2 of codes.
 template <class Distance>
 double objective_of(const Codes& codes, const Distance& distance) {
@@ -213,14 +190,15 @@ TEST(Bre, TheModelHasTheObjectiveThatWasReached) {
   const auto labels = turns(4, 200);
   const Vectors x = blobs(labels, 6, 2, 1);
   for (const char* kernel : {"linear", "gaussian"}) {
-    Rounds rounds;
+    testing::Rounds rounds;
     const Model model = train(
         x, {.method = "bre", .bits = 8, .set = {{"kernel", kernel}, {"weights", "20"}}, .labels = labels}, rounds);
-    EXPECT_TRUE(std::is_sorted(rounds.objective.rbegin(), rounds.objective.rend()));
-    EXPECT_LT(rounds.objective.back(), 0.7 * rounds.objective.front());
+    const auto objective = rounds.figures("objective");
+    EXPECT_TRUE(std::is_sorted(objective.rbegin(), objective.rend()));
+    EXPECT_LT(objective.back(), 0.7 * objective.front());
     const double reached = objective_of(
         encode(model, x), [&](std::size_t i, std::size_t j) { return labels[i] == labels[j] ? 0.0 : 1.0; });
-    EXPECT_NEAR(reached, rounds.objective.back(), 2e-3) << kernel;  // a sample at a border may round to the other side
+    EXPECT_NEAR(reached, objective.back(), 2e-3) << kernel;  // a sample at a border may round to the other side
   }
 }
 
@@ -233,13 +211,14 @@ TEST(BreU, RebuildsDistancesOfVectors) {
     return centred / centred.norm();
   };
   for (const char* kernel : {"linear", "gaussian"}) {
-    Rounds rounds;
+    testing::Rounds rounds;
     const Model model =
         train(x, {.method = "bre-u", .bits = 16, .set = {{"kernel", kernel}, {"weights", "20"}}}, rounds);
-    EXPECT_LT(rounds.objective.back(), 0.95 * rounds.objective.front());
+    const auto objective = rounds.figures("objective");
+    EXPECT_LT(objective.back(), 0.95 * objective.front());
     const double reached = objective_of(
         encode(model, x), [&](std::size_t i, std::size_t j) { return 0.5 * (unit(i) - unit(j)).squaredNorm(); });
-    EXPECT_NEAR(reached, rounds.objective.back(), 2e-3) << kernel;
+    EXPECT_NEAR(reached, objective.back(), 2e-3) << kernel;
   }
 }
 

@@ -11,25 +11,25 @@ namespace bdnn {
 namespace {
 
 constexpr Eigen::Index kDimension = 5;
-constexpr std::size_t kClasses = 4;
+constexpr std::size_t kCentres = 4;
 
-struct Blobs {
+struct Centred {
   MatrixXd x;  // samples as columns
   Vectors vectors;
   std::vector<std::int64_t> labels;
 };
 
 // Around centres that `spread` sets apart, away from zero.
-Blobs blobs(std::size_t count, double spread, std::uint64_t noise) {
+Centred around_centres(std::size_t count, double spread, std::uint64_t noise) {
   Random places(1);
-  MatrixXd centres(kDimension, kClasses);
+  MatrixXd centres(kDimension, kCentres);
   for (double& value : centres.reshaped()) value = 5 + spread * places.normal();
   Random random(noise);
-  Blobs data;
+  Centred data;
   data.x.resize(kDimension, static_cast<Eigen::Index>(count));
   std::vector<float> values;
   for (std::size_t i = 0; i < count; ++i) {
-    data.labels.push_back(static_cast<std::int64_t>(i % kClasses));
+    data.labels.push_back(static_cast<std::int64_t>(i % kCentres));
     for (Eigen::Index d = 0; d < kDimension; ++d) {
       values.push_back(static_cast<float>(centres(d, data.labels.back()) + random.normal()));
       data.x(d, static_cast<Eigen::Index>(i)) = static_cast<double>(values.back());
@@ -53,9 +53,9 @@ struct Prediction {
   double margin = 0;
 };
 
-std::vector<Prediction> naive_ridge(const Blobs& train_on, const Blobs& fresh) {
+std::vector<Prediction> naive_ridge(const Centred& train_on, const Centred& fresh) {
   const auto m = static_cast<double>(train_on.labels.size());
-  MatrixXd y = MatrixXd::Constant(kClasses, train_on.x.cols(), -1);
+  MatrixXd y = MatrixXd::Constant(kCentres, train_on.x.cols(), -1);
   for (Eigen::Index i = 0; i < y.cols(); ++i) y(train_on.labels[static_cast<std::size_t>(i)], i) = 1;
   const VectorXd mean = train_on.x.rowwise().mean();
   const MatrixXd centred = train_on.x.colwise() - mean;
@@ -73,11 +73,11 @@ std::vector<Prediction> naive_ridge(const Blobs& train_on, const Blobs& fresh) {
 }
 
 TEST(Classifier, GivesTheCodeOfTheClassThatARidgeRegressionPredicts) {
-  const Blobs train_on = blobs(800, 1.5, 2);
-  const Blobs fresh = blobs(400, 1.5, 3);
+  const Centred train_on = around_centres(800, 1.5, 2);
+  const Centred fresh = around_centres(400, 1.5, 3);
   const Model model =
       train(train_on.vectors, {.method = "classifier", .bits = 12, .seed = 5, .labels = train_on.labels});
-  const TargetCodes class_code = class_codes(kClasses, 12, 5);
+  const TargetCodes class_code = class_codes(kCentres, 12, 5);
   const Codes codes = encode(model, fresh.vectors);
   const std::vector<Prediction> predictions = naive_ridge(train_on, fresh);
   std::size_t clear = 0;
@@ -93,9 +93,9 @@ TEST(Classifier, GivesTheCodeOfTheClassThatARidgeRegressionPredicts) {
 }
 
 TEST(Classifier, BothKindsGiveTheCodesOfClassesThatAreFarApart) {
-  const Blobs train_on = blobs(400, 6, 2);
-  const Blobs fresh = blobs(200, 6, 3);
-  const TargetCodes class_code = class_codes(kClasses, 8, 1);
+  const Centred train_on = around_centres(400, 6, 2);
+  const Centred fresh = around_centres(200, 6, 3);
+  const TargetCodes class_code = class_codes(kCentres, 8, 1);
   for (const char* profile : {"default", "svm"}) {
     const Model model =
         train(train_on.vectors, {.method = "classifier", .bits = 8, .profile = profile, .labels = train_on.labels});
@@ -103,7 +103,7 @@ TEST(Classifier, BothKindsGiveTheCodesOfClassesThatAreFarApart) {
     const Codes codes = encode(model, fresh.vectors);
     std::size_t right = 0;
     for (std::size_t i = 0; i < codes.size(); ++i) {
-      right += code_of(codes, i) == code_of_class(class_code, i % kClasses) ? 1U : 0U;
+      right += code_of(codes, i) == code_of_class(class_code, i % kCentres) ? 1U : 0U;
     }
     EXPECT_GT(right, 190U) << profile;
     EXPECT_TRUE(model.record.outcome.ends_with("% of the held-out samples")) << model.record.outcome;

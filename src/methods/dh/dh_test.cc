@@ -10,7 +10,7 @@
 #include "expect_error.h"
 #include "linalg/matrix.h"
 #include "methods/dh/dh_objective.h"
-#include "methods/stages_testing.h"
+#include "methods/progress_testing.h"
 
 namespace bdnn {
 namespace {
@@ -87,11 +87,6 @@ Vectors clusters(std::size_t count) {
   return {10, count, std::move(values)};
 }
 
-struct Rounds final : Progress {
-  std::vector<double> objectives;
-  void round(const Round& values) override { objectives.push_back(values.at(1).second); }
-};
-
 TEST(Dh, LowersItsObjectiveFromEveryStart) {
   const Vectors x = clusters(1500);
   using Settings = std::map<std::string, std::string>;
@@ -102,10 +97,11 @@ TEST(Dh, LowersItsObjectiveFromEveryStart) {
       for (Settings set : {Settings(), no_terms_of_weights}) {
         set["start"] = start;
         set["steps"] = "300";
-        Rounds rounds;
+        testing::Rounds rounds;
         train(x, {.method = "dh", .bits = 4, .threads = 1, .profile = profile, .set = set, .decoder = false}, rounds);
-        ASSERT_EQ(rounds.objectives.size(), 10U);
-        EXPECT_LT(rounds.objectives.back(), rounds.objectives.front())
+        const auto objectives = rounds.figures("objective");
+        ASSERT_EQ(objectives.size(), 10U);
+        EXPECT_LT(objectives.back(), objectives.front())
             << start << ", " << profile << (set.contains("decay") ? ", no terms of weights" : "");
       }
     }

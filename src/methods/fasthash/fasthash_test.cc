@@ -9,7 +9,8 @@
 #include "bdnn/encode.h"
 #include "codes/hamming.h"
 #include "expect_error.h"
-#include "methods/stages_testing.h"
+#include "methods/progress_testing.h"
+#include "methods/samples_testing.h"
 
 namespace bdnn {
 namespace {
@@ -256,31 +257,17 @@ TEST(BitInference, WithTooManyGroupsTheOthersTakeTheBetterBit) {
   }
 }
 
-struct Blobs {
-  Vectors x;
+struct Sample {
   std::vector<std::int64_t> labels;
+  Vectors x;
+
+  Sample(std::int64_t classes, std::size_t count, std::size_t dimension, std::uint64_t seed)
+      : labels(testing::turns(classes, count)), x(testing::blobs(labels, dimension, 2, seed)) {}
 };
 
-Blobs blobs(std::size_t classes, std::size_t samples, std::size_t dimension, std::uint64_t seed) {
-  Blobs data;
-  Random random(seed);
-  std::vector<float> values;
-  for (std::size_t i = 0; i < samples; ++i) {
-    data.labels.push_back(static_cast<std::int64_t>(i % classes));
-    Random centre(100 + i % classes);
-    for (std::size_t d = 0; d < dimension; ++d)
-      values.push_back(static_cast<float>(2 * centre.normal() + random.normal()));
-  }
-  data.x = {dimension, samples, std::move(values)};
-  return data;
-}
-
 TEST(FastHash, TheCodesOfTheModelAreThoseItLearntFrom) {
-  struct Rounds : Progress {
-    std::vector<double> missed;
-    void round(const Round& values) override { missed.push_back(values[1].second); }
-  } rounds;
-  const Blobs data = blobs(2, 400, 1, 1);
+  testing::Rounds rounds;
+  const Sample data(2, 400, 1, 1);
   const Model model =
       train(data.x, {.method = "fasthash", .bits = 1, .set = {{"trees", "1"}, {"depth", "1"}}, .labels = data.labels},
             rounds);
@@ -290,11 +277,11 @@ TEST(FastHash, TheCodesOfTheModelAreThoseItLearntFrom) {
   for (std::size_t i = 0; i < 400; ++i) missed += (codes[i][0] & 1) == static_cast<int>(data.labels[i]) ? 0 : 1;
   missed = std::min(missed, 400 - missed);
   EXPECT_GT(missed, 0);
-  EXPECT_DOUBLE_EQ(rounds.missed.at(0), missed / 400);
+  EXPECT_DOUBLE_EQ(rounds.figures("missed").at(0), missed / 400);
 }
 
 TEST(FastHash, WhereOnlySomePairsCountItIsSaid) {
-  const Blobs data = blobs(4, 300, 3, 8);
+  const Sample data(4, 300, 3, 8);
   const auto stages = [&](const char* groups) {
     return testing::stages_of(data.x, {.method = "fasthash",
                                        .bits = 2,
@@ -312,7 +299,7 @@ TEST(FastHash, MoreTreesMissFewerBits) {
     double sum = 0;
     void round(const Round& values) override { sum += values[1].second; }
   };
-  const Blobs data = blobs(6, 600, 8, 2);
+  const Sample data(6, 600, 8, 2);
   double last = 1e9;
   for (const char* trees : {"1", "8", "64"}) {
     Missed missed;
@@ -324,8 +311,8 @@ TEST(FastHash, MoreTreesMissFewerBits) {
 }
 
 TEST(FastHash, BothLossesTellClassesApart) {
-  const Blobs data = blobs(8, 640, 8, 3);
-  const Blobs fresh = blobs(8, 160, 8, 4);
+  const Sample data(8, 640, 8, 3);
+  const Sample fresh(8, 160, 8, 4);
   for (const char* loss : {"hinge", "squared"}) {
     const Model model = train(
         data.x, {.method = "fasthash", .bits = 16, .set = {{"trees", "30"}, {"loss", loss}}, .labels = data.labels});
@@ -344,7 +331,7 @@ TEST(FastHash, BothLossesTellClassesApart) {
 }
 
 TEST(FastHash, AShorterCodeIsTheBeginningOfALongerOne) {
-  const Blobs data = blobs(20, 200, 4, 7);
+  const Sample data(20, 200, 4, 7);
   const auto trained = [&](std::size_t bits) {
     return std::get<BoostedTrees>(
         train(data.x, {.method = "fasthash", .bits = bits, .set = {{"trees", "2"}}, .labels = data.labels}).function);
@@ -356,7 +343,7 @@ TEST(FastHash, AShorterCodeIsTheBeginningOfALongerOne) {
 }
 
 TEST(FastHash, TheUnlabelledTakeNoPart) {
-  const Blobs data = blobs(3, 120, 4, 5);
+  const Sample data(3, 120, 4, 5);
   std::vector<float> values(data.x.floats(0, 120, nullptr), data.x.floats(0, 120, nullptr) + 480);
   auto labels = data.labels;
   for (int i = 0; i < 60; ++i) {
@@ -371,7 +358,7 @@ TEST(FastHash, TheUnlabelledTakeNoPart) {
 }
 
 TEST(FastHash, MistakesAreNamed) {
-  const Blobs data = blobs(2, 40, 3, 6);
+  const Sample data(2, 40, 3, 6);
   EXPECT_BDNN_ERROR(train(data.x, {.method = "fasthash", .bits = 4}), misuse, "fasthash learns from labels");
   EXPECT_BDNN_ERROR(train(data.x, {.method = "fasthash", .bits = 4, .labels = std::vector<std::int64_t>(40, 7)}),
                     misuse, "all labelled samples have the same label; fasthash learns from pairs");

@@ -88,7 +88,7 @@ TEST(MakeIsotropic, TurnsTwoComponentsByAnEighth) {
   EXPECT_TRUE(r.cwiseAbs().isConstant(std::sqrt(0.5), 1e-12)) << r;
 }
 
-Vectors gaussian(std::size_t dimension, std::size_t count) {
+Vectors steep_gaussian(std::size_t dimension, std::size_t count) {
   Random random(1);
   std::vector<float> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -100,7 +100,7 @@ Vectors gaussian(std::size_t dimension, std::size_t count) {
 }
 
 TEST(Isohash, OutputsHaveEqualVariancesAndDirectionsStayOrthonormal) {
-  const Vectors x = gaussian(12, 900);
+  const Vectors x = steep_gaussian(12, 900);
   Threads threads(1);
   for (const char* solver : {"lift", "flow"}) {
     for (const char* iterations : {"0", "100"}) {
@@ -120,14 +120,14 @@ TEST(Isohash, OutputsHaveEqualVariancesAndDirectionsStayOrthonormal) {
 }
 
 TEST(Isohash, RefusesMoreBitsThanTheDataHasDirections) {
-  EXPECT_BDNN_ERROR(train(gaussian(6, 100), {.method = "isohash", .bits = 7}), misuse,
+  EXPECT_BDNN_ERROR(train(steep_gaussian(6, 100), {.method = "isohash", .bits = 7}), misuse,
                     "7 bits were asked for, but the vectors have dimension 6");
-  EXPECT_BDNN_ERROR(train(gaussian(20, 10), {.method = "isohash", .bits = 10}), misuse,
+  EXPECT_BDNN_ERROR(train(steep_gaussian(20, 10), {.method = "isohash", .bits = 10}), misuse,
                     "10 vectors vary in at most 9 directions");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "isohash", .bits = 2}), misuse,
                     "all 50 vectors are the same");
-  EXPECT_EQ(train(gaussian(6, 100), {.method = "isohash", .bits = 6}).bits(), 6U);
-  EXPECT_EQ(train(gaussian(6, 100), {.method = "isohash", .bits = 1}).bits(), 1U);
+  EXPECT_EQ(train(steep_gaussian(6, 100), {.method = "isohash", .bits = 6}).bits(), 6U);
+  EXPECT_EQ(train(steep_gaussian(6, 100), {.method = "isohash", .bits = 1}).bits(), 1U);
 }
 
 }  // namespace

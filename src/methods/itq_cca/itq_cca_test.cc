@@ -9,20 +9,23 @@
 #include "learn/affine.h"
 #include "learn/itq_rotation.h"
 #include "linalg/decompose.h"
+#include "methods/matrices_testing.h"
 
 namespace bdnn {
 namespace {
 
-struct Example {
+using testing::weight_of;
+
+struct CcaExample {
   MatrixXd x;  // samples as columns
   Vectors vectors;
   std::vector<std::int64_t> labels;
 };
 
 // Three classes of different sizes, whose means differ in the first dimensions; the last dimension varies most.
-Example example(std::size_t count = 600) {
+CcaExample example(std::size_t count = 600) {
   Random random(3);
-  Example e;
+  CcaExample e;
   e.x.resize(6, static_cast<Eigen::Index>(count));
   std::vector<float> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -41,17 +44,9 @@ Example example(std::size_t count = 600) {
   return e;
 }
 
-MatrixXd weight_of(const Model& model) {
-  const auto& layer = std::get<Network>(model.function).layers.front();
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  return Eigen::Map<const RowMajor>(layer.weight.data(), static_cast<Eigen::Index>(layer.outputs),
-                                    static_cast<Eigen::Index>(layer.inputs))
-      .cast<double>();
-}
-
 // W W^T does not see the rotation: what it must be follows from C_xx, C_xy and C_yy, formed from one-hot labels.
 TEST(ItqCca, DirectionsAreThoseOfTheGeneralisedProblemScaledByTheirCorrelations) {
-  const Example e = example();
+  const CcaExample e = example();
   const auto m = static_cast<double>(e.labels.size());
   MatrixXd y = MatrixXd::Zero(3, e.x.cols());
   for (Eigen::Index i = 0; i < e.x.cols(); ++i) y(e.labels[static_cast<std::size_t>(i)], i) = 1;
@@ -73,7 +68,7 @@ TEST(ItqCca, DirectionsAreThoseOfTheGeneralisedProblemScaledByTheirCorrelations)
 }
 
 TEST(ItqCca, TheProfileOfThePaperDiffersInWhatIsMappedToZeroAlone) {
-  const Example e = example();
+  const CcaExample e = example();
   const auto trained = [&](const char* profile) {
     return train(e.vectors, {.method = "itq-cca", .bits = 2, .profile = profile, .labels = e.labels});
   };
@@ -103,7 +98,7 @@ TEST(ItqCca, TheProfileOfThePaperDiffersInWhatIsMappedToZeroAlone) {
 }
 
 TEST(ItqCca, MoreRotationsComeCloserToBinary) {
-  const Example e = example();
+  const CcaExample e = example();
   for (const std::size_t bits : {2U, 7U}) {
     double last = 1e300;
     for (const char* rotations : {"0", "1", "5", "40"}) {
@@ -140,13 +135,13 @@ TEST(ItqRotation, ForMoreBitsThanRowsIsThatOfRowsOfZerosBelow) {
 }
 
 TEST(ItqCca, IgnoresADirectionThatSaysNothingAboutClasses) {
-  const Example e = example();
+  const CcaExample e = example();
   const MatrixXd w = weight_of(train(e.vectors, {.method = "itq-cca", .bits = 2, .labels = e.labels}));
   EXPECT_LT(w.col(5).norm(), 0.02 * w.col(0).norm());
 }
 
 TEST(ItqCca, UnlabelledSamplesStillShowHowTheDataVaries) {
-  Example e = example();
+  CcaExample e = example();
   const MatrixXd all = weight_of(train(e.vectors, {.method = "itq-cca", .bits = 2, .labels = e.labels}));
   for (std::size_t i = 0; i < e.labels.size(); ++i) {
     if (i / 6 % 2 == 0) e.labels[i] = -1;
@@ -168,7 +163,7 @@ TEST(ItqCca, MeansThatAreAllTheSameAreRefused) {
 }
 
 TEST(ItqCca, ASingularCovarianceNeedsRegularisation) {
-  Example e = example(60);
+  CcaExample e = example(60);
   std::vector<float> values;
   for (const double value : e.x.row(0)) values.insert(values.end(), {static_cast<float>(value), 5.0F});
   const Vectors flat(2, 60, std::move(values));

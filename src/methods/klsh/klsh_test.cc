@@ -9,17 +9,13 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "linalg/decompose.h"
+#include "methods/samples_testing.h"
 #include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
 
-Vectors gaussian(std::size_t dimension, std::size_t count, double offset = 0) {
-  Random random(4);
-  std::vector<float> values(dimension * count);
-  for (float& value : values) value = static_cast<float>(offset + random.normal());
-  return {dimension, count, std::move(values)};
-}
+using testing::gaussian;
 
 // exp(-gamma ||x - y||^2) by definition.
 double gaussian_of(const float* x, const float* y, std::size_t dimension, double gamma) {
@@ -52,7 +48,7 @@ MatrixXd centred(const MatrixXd& kernel) {
 TEST(KlshWeights, SquareToTheInverseOfTheCentredKernel) {
   // With every anchor a subset of its own, each bit is a column of sqrt(p - 1) K_c^(-1/2): K_c times the square of
   // that root is the projection off the constant.
-  const Vectors anchors = gaussian(8, 12);
+  const Vectors anchors = gaussian(8, 12, 4);
   const MatrixXd kernel = kernel_of(anchors, anchors, 0.1);
   const MatrixXd kc = centred(kernel);
   const MatrixXd w = klsh_weights(kernel, 500, 1, 1);  // every anchor is drawn many times
@@ -69,7 +65,7 @@ TEST(KlshWeights, SquareToTheInverseOfTheCentredKernel) {
 }
 
 TEST(KlshWeights, AreSumsOfTheRootOverRandomSubsets) {
-  const Vectors anchors = gaussian(8, 12);
+  const Vectors anchors = gaussian(8, 12, 4);
   const MatrixXd kernel = kernel_of(anchors, anchors, 0.1);
   const MatrixXd w = klsh_weights(kernel, 40, 5, 7);
   EXPECT_LT((w.rowwise().sum()).cwiseAbs().maxCoeff(), 1e-9);
@@ -90,7 +86,7 @@ TEST(KlshWeights, AreSumsOfTheRootOverRandomSubsets) {
 }
 
 TEST(Klsh, OutputsAreThoseOfTheKernelCentredAsTheAnchorsAre) {
-  const Vectors x = gaussian(6, 200, 20);
+  const Vectors x = gaussian(6, 200, 4, 20);
   const Model model = train(x, {.method = "klsh", .bits = 5, .seed = 3, .set = {{"anchors", "40"}, {"subset", "10"}}});
   const auto& function = std::get<AnchorNetwork>(model.function);
   const Vectors anchors(6, 40, function.anchors);
@@ -116,7 +112,7 @@ TEST(Klsh, OutputsAreThoseOfTheKernelCentredAsTheAnchorsAre) {
 TEST(Klsh, TheShareOfDifferingBitsIsTheAngleInTheKernelsSpace) {
   // Every sample is an anchor, so the angles are exact; a wide kernel makes each output a sum of many terms, hence
   // normal.
-  const Vectors x = gaussian(10, 60);
+  const Vectors x = gaussian(10, 60, 4);
   const Model model = train(
       x,
       {.method = "klsh", .bits = 4096, .set = {{"anchors", "60"}, {"subset", "30"}, {"width", "4"}}, .decoder = false});
@@ -133,7 +129,7 @@ TEST(Klsh, TheShareOfDifferingBitsIsTheAngleInTheKernelsSpace) {
 }
 
 TEST(Klsh, ALongerCodeStartsWithTheShorterOneForAnyNumberOfBits) {
-  const Vectors x = gaussian(3, 60);
+  const Vectors x = gaussian(3, 60, 4);
   const std::map<std::string, std::string> set = {{"anchors", "20"}, {"subset", "5"}};
   const Codes shorter = encode(train(x, {.method = "klsh", .bits = 8, .set = set}), x);
   const Codes longer = encode(train(x, {.method = "klsh", .bits = 200, .set = set}), x);
@@ -141,9 +137,9 @@ TEST(Klsh, ALongerCodeStartsWithTheShorterOneForAnyNumberOfBits) {
 }
 
 TEST(Klsh, RefusesWhatCannotBe) {
-  EXPECT_BDNN_ERROR(train(gaussian(4, 100), {.method = "klsh", .bits = 2}), misuse,
+  EXPECT_BDNN_ERROR(train(gaussian(4, 100, 4), {.method = "klsh", .bits = 2}), misuse,
                     "300 anchors were asked for, and they are samples, of which there are 100");
-  EXPECT_BDNN_ERROR(train(gaussian(4, 100), {.method = "klsh", .bits = 2, .set = {{"anchors", "30"}}}), misuse,
+  EXPECT_BDNN_ERROR(train(gaussian(4, 100, 4), {.method = "klsh", .bits = 2, .set = {{"anchors", "30"}}}), misuse,
                     "each bit takes 30 anchors out of 30");
   EXPECT_BDNN_ERROR(train(Vectors(4, 400, std::vector<float>(1600, 7.5F)), {.method = "klsh", .bits = 2}), misuse,
                     "all 400 vectors are the same");

@@ -12,6 +12,7 @@
 #include "bdnn/methods.h"
 #include "expect_error.h"
 #include "methods/kmh/codebook.h"
+#include "methods/progress_testing.h"
 #include "model/model_file.h"
 
 namespace bdnn {
@@ -192,15 +193,6 @@ Vectors mixture(std::size_t dimension, std::size_t count, std::uint64_t seed = 1
   return {dimension, count, std::move(values)};
 }
 
-struct Rounds : Progress {
-  std::vector<double> objectives;
-  std::vector<double> quantizations;
-  void round(const Round& values) override {
-    objectives.push_back(values[1].second);
-    quantizations.push_back(values[2].second);
-  }
-};
-
 std::size_t index_in(const Codes& codes, std::size_t sample, std::size_t first, std::size_t bits) {
   std::size_t index = 0;
   for (std::size_t k = first; k < first + bits; ++k) index |= (codes[sample][k / 8] >> k % 8 & 1U) << (k - first);
@@ -210,13 +202,14 @@ std::size_t index_in(const Codes& codes, std::size_t sample, std::size_t first, 
 TEST(Kmh, TheObjectiveFalls) {
   // Counts change with the indices, and with them the weights of the distances: a rise is possible, but not seen here.
   for (const char* block : {"2", "4"}) {
-    Rounds rounds;
+    testing::Rounds rounds;
     train(mixture(20, 3000), {.method = "kmh", .bits = 8, .set = {{"block", block}, {"iterations", "30"}}}, rounds);
-    ASSERT_EQ(rounds.objectives.size(), 30U);
+    const auto objectives = rounds.figures("objective");
+    ASSERT_EQ(objectives.size(), 30U);
     for (std::size_t i = 1; i < 30; ++i) {
-      EXPECT_LE(rounds.objectives[i], rounds.objectives[i - 1] * (1 + 1e-3)) << "block " << block << ", round " << i;
+      EXPECT_LE(objectives[i], objectives[i - 1] * (1 + 1e-3)) << "block " << block << ", round " << i;
     }
-    EXPECT_LT(rounds.objectives.back(), 0.95 * rounds.objectives.front()) << block;
+    EXPECT_LT(objectives.back(), 0.95 * objectives.front()) << block;
   }
 }
 
@@ -224,14 +217,15 @@ TEST(Kmh, WithoutAffinityItIsKMeans) {
   // Blocks of 2 bits span less than their subspace of 6 dimensions, those of 4 bits span all of it.
   for (const std::size_t block : {2U, 4U}) {
     const Vectors x = mixture(6, 800, 3);
-    Rounds rounds;
+    testing::Rounds rounds;
     const Model model = train(x,
                               {.method = "kmh",
                                .bits = block,
                                .set = {{"block", std::to_string(block)}, {"lambda", "0"}, {"iterations", "200"}}},
                               rounds);
-    for (std::size_t i = 1; i < rounds.objectives.size(); ++i) {
-      EXPECT_LE(rounds.objectives[i], rounds.objectives[i - 1] * (1 + 1e-6));
+    const auto objectives = rounds.figures("objective");
+    for (std::size_t i = 1; i < objectives.size(); ++i) {
+      EXPECT_LE(objectives[i], objectives[i - 1] * (1 + 1e-6));
     }
     // It has converged: the mean of the samples with a code is nearer to each of them than other means are.
     const Codes codes = encode(model, x);
@@ -255,7 +249,7 @@ TEST(Kmh, WithoutAffinityItIsKMeans) {
         ASSERT_LE(own, (sample - means.col(static_cast<Eigen::Index>(c))).squaredNorm() * (1 + 1e-3));
       }
     }
-    EXPECT_NEAR(rounds.quantizations.back(), error, 1e-4 * error);
+    EXPECT_NEAR(rounds.figures("quantization").back(), error, 1e-4 * error);
   }
 }
 

@@ -10,10 +10,16 @@
 #include "expect_error.h"
 #include "methods/ksh/bit_search.h"
 #include "methods/ksh/projected_residual.h"
-#include "methods/stages_testing.h"
+#include "methods/matrices_testing.h"
+#include "methods/progress_testing.h"
+#include "methods/samples_testing.h"
 
 namespace bdnn {
 namespace {
+
+using testing::blobs;
+using testing::random_matrix;
+using testing::turns;
 
 // Uneven classes.
 ClassLabels random_labels(std::size_t classes, std::size_t count, Random& random) {
@@ -26,12 +32,6 @@ VectorXf random_signs(Eigen::Index count, Random& random) {
   VectorXf b(count);
   for (float& value : b) value = random.below(2) == 1 ? 1.0F : -1.0F;
   return b;
-}
-
-MatrixXf random_matrix(Eigen::Index rows, Eigen::Index columns, Random& random) {
-  MatrixXf matrix(rows, columns);
-  for (float& value : matrix.reshaped()) value = static_cast<float>(random.normal());
-  return matrix;
 }
 
 // L S - sum b b^T, formed.
@@ -174,25 +174,6 @@ TEST(BitSearch, DescentEndsBelowItsStart) {
   }
 }
 
-// Classes around their own centres, `spread` apart.
-Vectors blobs(const std::vector<std::int64_t>& labels, std::size_t dimension, double spread, std::uint64_t seed) {
-  std::vector<float> values;
-  Random noise(seed);
-  for (const std::int64_t label : labels) {
-    Random centre(static_cast<std::uint64_t>(label + 100));
-    for (std::size_t d = 0; d < dimension; ++d) {
-      values.push_back(static_cast<float>(spread * centre.normal() + noise.normal()));
-    }
-  }
-  return {dimension, labels.size(), std::move(values)};
-}
-
-std::vector<std::int64_t> turns(std::int64_t classes, std::size_t count) {
-  std::vector<std::int64_t> labels(count);
-  for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int64_t>(i) % classes;
-  return labels;
-}
-
 // The share of samples whose nearest other codes, the mean over ties, have their own label.
 double precision_of_nearest(const Codes& codes, const std::vector<std::int64_t>& labels) {
   double sum = 0;
@@ -217,15 +198,13 @@ double precision_of_nearest(const Codes& codes, const std::vector<std::int64_t>&
 }
 
 TEST(Ksh, TheObjectiveIsThatOfItsCodes) {
-  struct Rounds : Progress {
-    std::vector<double> objective;
-    void round(const Round& values) override { objective.push_back(values.back().second); }
-  } rounds;
+  testing::Rounds rounds;
   const auto labels = turns(3, 240);
   const Vectors x = blobs(labels, 6, 1.5, 1);
   const Model model = train(x, {.method = "ksh", .bits = 8, .set = {{"anchors", "60"}}, .labels = labels}, rounds);
-  ASSERT_EQ(rounds.objective.size(), 8U);
-  for (std::size_t k = 1; k < 8; ++k) EXPECT_LT(rounds.objective[k], rounds.objective[k - 1]) << k;
+  const auto objective = rounds.figures("objective");
+  ASSERT_EQ(objective.size(), 8U);
+  for (std::size_t k = 1; k < 8; ++k) EXPECT_LT(objective[k], objective[k - 1]) << k;
   const Codes codes = encode(model, x);
   double sum = 0;
   for (std::size_t i = 0; i < 240; ++i) {
@@ -234,7 +213,7 @@ TEST(Ksh, TheObjectiveIsThatOfItsCodes) {
       sum += std::pow(product - (labels[i] == labels[j] ? 1 : -1), 2);
     }
   }
-  EXPECT_NEAR(rounds.objective.back(), sum / (240 * 240), 0.01);  // a sample at a border may round to the other side
+  EXPECT_NEAR(objective.back(), sum / (240 * 240), 0.01);  // a sample at a border may round to the other side
 }
 
 TEST(Ksh, TheSigmoidFindsBetterBitsThanTheEigenvectorAlone) {

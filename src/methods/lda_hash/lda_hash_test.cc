@@ -59,13 +59,13 @@ TEST(PairThreshold, StandsInTheGapBetweenTwoClasses) {
   EXPECT_DOUBLE_EQ(found.errors, 0);
 }
 
-struct Example {
+struct LdaExample {
   Vectors x;
   std::vector<std::int64_t> labels;
 };
 
 // Two classes that differ in the first dimension, where they vary least; the second varies most.
-Example two_classes(std::size_t count = 400, std::size_t dimension = 5) {
+LdaExample two_classes(std::size_t count = 400, std::size_t dimension = 5) {
   Random random(2);
   std::vector<float> values;
   std::vector<std::int64_t> labels;
@@ -82,7 +82,7 @@ Example two_classes(std::size_t count = 400, std::size_t dimension = 5) {
 const Layer& layer_of(const Model& model) { return std::get<Network>(model.function).layers.front(); }
 
 TEST(LdaHash, OneBitTellsTwoClassesApart) {
-  const Example e = two_classes();
+  const LdaExample e = two_classes();
   for (const char* projection : {"lda", "dif"}) {
     const Model model =
         train(e.x, {.method = "lda-hash", .bits = 1, .set = {{"projection", projection}}, .labels = e.labels});
@@ -117,7 +117,7 @@ TEST(LdaHash, TheFirstDirectionIsFishers) {
 
 // A bit's threshold is the best of its projection, whatever the projection: no other bias makes fewer errors.
 TEST(LdaHash, NoOtherBiasMakesFewerErrors) {
-  const Example e = two_classes(120);
+  const LdaExample e = two_classes(120);
   const ClassLabels labels = number_classes(e.labels, "m");
   for (const char* more : {"rotations", "eigenvectors"}) {
     const Model model = train(e.x, {.method = "lda-hash", .bits = 4, .set = {{"more", more}}, .labels = e.labels});
@@ -132,7 +132,7 @@ TEST(LdaHash, NoOtherBiasMakesFewerErrors) {
 }
 
 TEST(LdaHash, MoreBitsThanDirections) {
-  const Example e = two_classes();
+  const LdaExample e = two_classes();
   // One direction for two classes: every further bit is the same but for its sign.
   const Codes codes = encode(train(e.x, {.method = "lda-hash", .bits = 6, .labels = e.labels}), e.x);
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -145,7 +145,7 @@ TEST(LdaHash, MoreBitsThanDirections) {
 }
 
 TEST(LdaHash, WhatIsNotPossibleIsRefused) {
-  const Example e = two_classes();
+  const LdaExample e = two_classes();
   EXPECT_BDNN_ERROR(
       train(e.x,
             {.method = "lda-hash", .bits = 2, .set = {{"projection", "dif"}, {"alpha", "1000"}}, .labels = e.labels}),

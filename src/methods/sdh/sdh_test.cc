@@ -9,16 +9,17 @@
 #include "expect_error.h"
 #include "learn/anchors.h"
 #include "learn/class_labels.h"
+#include "methods/progress_testing.h"
 #include "methods/sdh/sdh_steps.h"
 
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kSamples = 150;
-constexpr std::size_t kBits = 7;
+constexpr std::size_t kSdhSamples = 150;
+constexpr std::size_t kSdhBits = 7;
 
 // Samples of four classes, and the steps on them.
-struct Example {
+struct SdhExample {
   Vectors x;
   ClassLabels labels;
   AnchorNetwork anchors;
@@ -27,24 +28,24 @@ struct Example {
   std::optional<SdhSteps> steps;
   Threads threads{2};
 
-  explicit Example(SdhOptions options) {
+  explicit SdhExample(SdhOptions options) {
     Random random(1);
     std::vector<float> values;
     std::vector<std::int64_t> numbers;
     std::vector<std::uint32_t> rows;
-    for (std::size_t i = 0; i < kSamples; ++i) {
+    for (std::size_t i = 0; i < kSdhSamples; ++i) {
       numbers.push_back(static_cast<std::int64_t>(i % 4));
       rows.push_back(static_cast<std::uint32_t>(i));
       for (std::size_t k = 0; k < 3; ++k) {
         values.push_back(static_cast<float>(2 * random.normal() + (i % 4 == k ? 3 : 0)));
       }
     }
-    x = Vectors(3, kSamples, std::move(values));
+    x = Vectors(3, kSdhSamples, std::move(values));
     labels = number_classes(numbers, "m");
     anchors = sample_anchors(x, 20, 0.5, 1, threads);
     kernel.emplace(anchors);
     set.emplace(x, rows, Scaling{VectorXd::Zero(3), 1});
-    TargetCodes codes(kBits, kSamples);
+    TargetCodes codes(kSdhBits, kSdhSamples);
     for (auto& byte : codes.bytes()) byte = static_cast<std::uint8_t>(random.below(128));
     steps.emplace(*set, labels.of, labels.classes, *kernel, options, std::move(codes), threads);
   }
@@ -55,16 +56,18 @@ struct Example {
   }
   MatrixXd phi() const {
     EncoderScratch scratch;
-    return view(kernel->features(x.floats(0, kSamples, nullptr), kSamples, scratch), 20, kSamples).cast<double>();
+    return view(kernel->features(x.floats(0, kSdhSamples, nullptr), kSdhSamples, scratch), 20, kSdhSamples)
+        .cast<double>();
   }
   MatrixXd b() const {
-    MatrixXd codes(kBits, kSamples);
-    for (std::size_t i = 0; i < kSamples; ++i) steps->codes().unpack(i, codes.col(static_cast<Eigen::Index>(i)).data());
+    MatrixXd codes(kSdhBits, kSdhSamples);
+    for (std::size_t i = 0; i < kSdhSamples; ++i)
+      steps->codes().unpack(i, codes.col(static_cast<Eigen::Index>(i)).data());
     return codes;
   }
   MatrixXd y() const {
-    MatrixXd one_hot = MatrixXd::Zero(4, kSamples);
-    for (std::size_t i = 0; i < kSamples; ++i) one_hot(labels.of[i], static_cast<Eigen::Index>(i)) = 1;
+    MatrixXd one_hot = MatrixXd::Zero(4, kSdhSamples);
+    for (std::size_t i = 0; i < kSdhSamples; ++i) one_hot(labels.of[i], static_cast<Eigen::Index>(i)) = 1;
     return one_hot;
   }
   // As the formula has them, sample by sample.
@@ -86,10 +89,10 @@ SdhOptions options_with(double nu) {
 }
 
 TEST(SdhSteps, ErrorsFromSumsAreThoseOfTheFormula) {
-  Example e(options_with(1e-2));
+  SdhExample e(options_with(1e-2));
   for (int i = 0; i < 3; ++i) {
     e.fit();
-    EXPECT_NEAR(e.steps->label_error(), e.label_error(e.steps->w(), 2), 1e-6 * kSamples);
+    EXPECT_NEAR(e.steps->label_error(), e.label_error(e.steps->w(), 2), 1e-6 * kSdhSamples);
     const double predictions = e.prediction_error(e.steps->p(), e.steps->c());
     EXPECT_NEAR(e.steps->prediction_error(), predictions, 1e-5 * predictions);
     e.steps->improve();
@@ -97,7 +100,7 @@ TEST(SdhSteps, ErrorsFromSumsAreThoseOfTheFormula) {
 }
 
 TEST(SdhSteps, NoOtherWOrPIsBetter) {
-  Example e(options_with(1e-2));
+  SdhExample e(options_with(1e-2));
   e.fit();
   e.steps->improve();
   e.fit();
@@ -118,7 +121,7 @@ TEST(SdhSteps, NoOtherWOrPIsBetter) {
 // For every weight of the predictions: where it is small labels rule, where it is large the predictions do.
 TEST(SdhSteps, NoStepRaisesTheObjective) {
   for (const double nu : {1e-5, 1e-2, 1.0}) {
-    Example e(options_with(nu));
+    SdhExample e(options_with(nu));
     e.fit();
     double last = e.steps->objective();
     for (int i = 0; i < 6; ++i) {
@@ -141,7 +144,7 @@ TEST(SdhSteps, NoStepRaisesTheObjective) {
 // No single bit of any sample could be flipped to lower the objective at the W, P and c of the step.
 TEST(SdhSteps, TheBStepLeavesNoBitThatWouldBeBetterFlipped) {
   const double nu = 0.05;
-  Example e(options_with(nu));
+  SdhExample e(options_with(nu));
   e.fit();
   e.steps->improve();
   e.fit();
@@ -166,7 +169,7 @@ TEST(SdhSteps, TheBStepLeavesNoBitThatWouldBeBetterFlipped) {
 TEST(SdhSteps, WithTheHingeLossTheBStepIsInClosedForm) {
   SdhOptions options = options_with(0.01);
   options.loss = SdhOptions::Loss::hinge;
-  Example e(options);
+  SdhExample e(options);
   double last = 0;
   for (int i = 0; i < 3; ++i) {
     e.fit();
@@ -189,12 +192,6 @@ TEST(SdhSteps, WithTheHingeLossTheBStepIsInClosedForm) {
     }
   }
 }
-
-class Rounds final : public Progress {
- public:
-  void round(const Round& values) override { rounds.push_back(values); }
-  std::vector<Round> rounds;
-};
 
 struct Rings {
   Vectors x;
@@ -221,14 +218,12 @@ Rings rings(std::size_t count, std::uint64_t seed) {
 TEST(Sdh, TellsRingsApart) {
   const Rings seen = rings(600, 1);
   const Rings fresh = rings(200, 2);
-  Rounds progress;
+  testing::Rounds progress;
   const Model model =
       train(seen.x, {.method = "sdh", .bits = 12, .set = {{"anchors", "60"}}, .labels = seen.labels}, progress);
-  ASSERT_GE(progress.rounds.size(), 2U);
-  for (std::size_t i = 1; i < progress.rounds.size(); ++i) {
-    EXPECT_EQ(progress.rounds[i][1].first, "objective");
-    EXPECT_LE(progress.rounds[i][1].second, progress.rounds[i - 1][1].second * (1 + 1e-6));
-  }
+  const auto objective = progress.figures("objective");
+  ASSERT_GE(objective.size(), 2U);
+  for (std::size_t i = 1; i < objective.size(); ++i) EXPECT_LE(objective[i], objective[i - 1] * (1 + 1e-6));
   const Codes codes = encode(model, fresh.x);
   std::size_t right = 0;
   for (std::size_t i = 2; i < codes.size(); ++i) {

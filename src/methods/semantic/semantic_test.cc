@@ -9,8 +9,8 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/affine.h"
+#include "methods/progress_testing.h"
 #include "methods/semantic/autoencoder.h"
-#include "methods/stages_testing.h"
 
 namespace bdnn {
 namespace {
@@ -90,14 +90,6 @@ Vectors patterns(std::size_t count, bool negative) {
   return {12, count, std::move(values)};
 }
 
-struct Rounds final : Progress {
-  std::vector<double> errors;  // of pretraining
-  std::vector<double> losses;  // of fine-tuning
-  void round(const Round& values) override {
-    (values.at(1).first == "loss" ? losses : errors).push_back(values.at(1).second);
-  }
-};
-
 TEST(Semantic, WhereStepsDoNotReachAllSamplesItIsSaid) {
   const Vectors x = patterns(400, true);
   const auto stages = [&](const char* first_steps, const char* steps) {
@@ -113,16 +105,17 @@ TEST(Semantic, WhereStepsDoNotReachAllSamplesItIsSaid) {
 
 TEST(Semantic, FineTuningLowersTheLossOfBothKindsOfUnits) {
   for (const char* visible : {"logistic", "gaussian"}) {
-    Rounds rounds;
+    testing::Rounds rounds;
     train(patterns(400, true),
           {.method = "semantic",
            .bits = 6,
            .threads = 1,
            .set = {{"visible", visible}, {"first_steps", "100"}, {"steps", "400"}}},
           rounds);
-    EXPECT_EQ(rounds.errors.size(), 3U);
-    ASSERT_EQ(rounds.losses.size(), 10U);
-    EXPECT_LT(rounds.losses.back(), 0.9 * rounds.losses.front()) << visible;
+    EXPECT_EQ(rounds.figures("reconstruction error").size(), 3U);
+    const auto losses = rounds.figures("loss");
+    ASSERT_EQ(losses.size(), 10U);
+    EXPECT_LT(losses.back(), 0.9 * losses.front()) << visible;
   }
 }
 
@@ -130,14 +123,14 @@ TEST(Semantic, PretrainingIsAHeadStart) {
   const Vectors x = patterns(400, false);
   double losses[2];
   for (const int pretrained : {0, 1}) {
-    Rounds rounds;
+    testing::Rounds rounds;
     train(x,
           {.method = "semantic",
            .bits = 6,
            .threads = 1,
            .set = {{"first_steps", pretrained == 1 ? "500" : "0"}, {"steps", "10"}}},
           rounds);
-    losses[pretrained] = rounds.losses.front();
+    losses[pretrained] = rounds.figures("loss").front();
   }
   EXPECT_LT(losses[1], 0.9 * losses[0]);
 }

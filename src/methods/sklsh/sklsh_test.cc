@@ -10,17 +10,13 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/affine.h"
-#include "methods/stages_testing.h"
+#include "methods/progress_testing.h"
+#include "methods/samples_testing.h"
 
 namespace bdnn {
 namespace {
 
-Vectors gaussian(std::size_t dimension, std::size_t count, double offset = 0) {
-  Random random(1);
-  std::vector<float> values(dimension * count);
-  for (float& value : values) value = static_cast<float>(offset + random.normal());
-  return {dimension, count, std::move(values)};
-}
+using testing::gaussian;
 
 const Network& network_of(const Model& model) { return std::get<Network>(model.function); }
 
@@ -52,7 +48,7 @@ TEST(Sklsh, TheShareOfDifferingBitsIsTheFunctionOfTheKernelThatTheAuthorsDerive)
 }
 
 TEST(Sklsh, IsTheFormula) {
-  const Vectors x = gaussian(6, 300, 5);
+  const Vectors x = gaussian(6, 300, 1, 5);
   const Model model = train(x, {.method = "sklsh", .bits = 9});
   const auto& layers = network_of(model).layers;
   ASSERT_EQ(layers.size(), 2U);
@@ -72,7 +68,7 @@ TEST(Sklsh, IsTheFormula) {
 }
 
 TEST(Sklsh, WhereASampleGivesTheBandwidthItIsSaid) {
-  const Vectors x = gaussian(3, 400);
+  const Vectors x = gaussian(3, 400, 1);
   const auto stages = [&](const char* sampled) {
     return testing::stages_of(x, {.method = "sklsh", .bits = 4, .set = {{"sampled", sampled}}, .decoder = false});
   };
@@ -81,7 +77,7 @@ TEST(Sklsh, WhereASampleGivesTheBandwidthItIsSaid) {
 }
 
 TEST(Sklsh, WavesAreCutAtHeightsFromTheLowestToTheHighest) {
-  const Vectors x = gaussian(6, 300, 5);
+  const Vectors x = gaussian(6, 300, 1, 5);
   const Model model = train(x, {.method = "sklsh", .bits = 1000, .decoder = false});
   const auto& heights = network_of(model).layers.back().bias;
   const Eigen::Map<const VectorXf> t(heights.data(), 1000);
@@ -96,7 +92,7 @@ TEST(Sklsh, WavesAreCutAtHeightsFromTheLowestToTheHighest) {
 }
 
 TEST(Sklsh, TheBandwidthIsTheMeanDistanceToTheNeighbour) {
-  const Vectors x = gaussian(3, 200);
+  const Vectors x = gaussian(3, 200, 1);
   double sum = 0;
   for (std::size_t i = 0; i < 200; ++i) {
     std::vector<double> distances;
@@ -120,7 +116,7 @@ TEST(Sklsh, TheBandwidthIsTheMeanDistanceToTheNeighbour) {
 }
 
 TEST(Sklsh, ALongerCodeStartsWithTheShorterOneForAnyNumberOfBits) {
-  const Vectors x = gaussian(3, 60);
+  const Vectors x = gaussian(3, 60, 1);
   const Codes shorter = encode(train(x, {.method = "sklsh", .bits = 8}), x);
   const Codes longer = encode(train(x, {.method = "sklsh", .bits = 200}), x);
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(shorter[i][0], longer[i][0]);
@@ -128,7 +124,7 @@ TEST(Sklsh, ALongerCodeStartsWithTheShorterOneForAnyNumberOfBits) {
 
 TEST(Sklsh, FarFromTheOriginItWorksAsWell) {
   // 2^15 bandwidths away: without the mean taken off, the waves would be beyond what the cosine can tell.
-  const Vectors x = gaussian(4, 300, 32768);
+  const Vectors x = gaussian(4, 300, 1, 32768);
   const Codes codes = encode(train(x, {.method = "sklsh", .bits = 64}), x);
   std::size_t differing = 0;
   for (std::size_t i = 1; i < x.size(); ++i) differing += hamming_distance(codes[0], codes[i]);
@@ -138,7 +134,7 @@ TEST(Sklsh, FarFromTheOriginItWorksAsWell) {
 TEST(Sklsh, RefusesDataWithoutDistances) {
   EXPECT_BDNN_ERROR(train(Vectors(4, 80, std::vector<float>(320, 7.5F)), {.method = "sklsh", .bits = 2}), misuse,
                     "the same as their 50 nearest neighbours");
-  EXPECT_BDNN_ERROR(train(gaussian(4, 1), {.method = "sklsh", .bits = 2}), misuse, "one vector only");
+  EXPECT_BDNN_ERROR(train(gaussian(4, 1, 1), {.method = "sklsh", .bits = 2}), misuse, "one vector only");
 }
 
 }  // namespace

@@ -9,18 +9,15 @@
 #include "bdnn/encode.h"
 #include "expect_error.h"
 #include "learn/moments.h"
+#include "methods/progress_testing.h"
+#include "methods/samples_testing.h"
 #include "methods/sph/spheres.h"
 #include "model/model_file.h"
 
 namespace bdnn {
 namespace {
 
-Vectors gaussian(std::size_t dimension, std::size_t count, std::uint64_t seed, double offset = 0) {
-  Random random(seed);
-  std::vector<float> values;
-  for (std::size_t i = 0; i < dimension * count; ++i) values.push_back(static_cast<float>(offset + random.normal()));
-  return {dimension, count, std::move(values)};
-}
+using testing::gaussian;
 
 MatrixXd random_matrix(Eigen::Index rows, Eigen::Index columns, std::uint64_t seed) {
   Random random(seed);
@@ -100,14 +97,6 @@ TEST(Spheres, TheErrorOfOverlapsByHand) {
   EXPECT_EQ(overlap_error(MatrixXd::Constant(1, 1, 200), 400).mean, 0);
 }
 
-class Rounds final : public Progress {
- public:
-  void update(std::string_view stage, std::size_t, std::size_t) override { stages.insert(std::string(stage)); }
-  void round(const Round& values) override { rounds.push_back(values); }
-  std::vector<Round> rounds;
-  std::set<std::string> stages;
-};
-
 struct Balance {
   double share = 0;  // the largest deviation of a bit's share of ones from a half
   double pairs = 0;  // the mean deviation of a pair's share from a quarter, in parts of it
@@ -127,15 +116,16 @@ Balance balance_of(const Codes& codes) {
 
 TEST(Sph, BitsAreBalancedAndPairsIndependent) {
   const Vectors x = gaussian(16, 5001, 3, 5.0);
-  Rounds progress;
+  testing::Rounds progress;
   const Model model = train(x, {.method = "sph", .bits = 12}, progress);
   const Balance balance = balance_of(encode(model, x));
   EXPECT_LE(balance.share, 0.6 / 5001);  // 2,501 of 5,001 inside
   EXPECT_LE(balance.pairs, 0.1 + 1e-3);
   ASSERT_GE(progress.rounds.size(), 2U);
-  EXPECT_LT(progress.rounds.back()[1].second, progress.rounds.front()[1].second);
-  EXPECT_LE(progress.rounds.back()[1].second, 0.1);
-  EXPECT_LE(progress.rounds.back()[2].second, 0.15);
+  const auto error = progress.figures("overlap_error");
+  EXPECT_LT(error.back(), error.front());
+  EXPECT_LE(error.back(), 0.1);
+  EXPECT_LE(progress.figures("overlap_spread").back(), 0.15);
   EXPECT_TRUE(model.record.outcome.starts_with(fmt::format("settled after {} moves", progress.rounds.size())))
       << model.record.outcome;
   const Balance start = balance_of(encode(train(x, {.method = "sph", .bits = 12, .set = {{"iterations", "0"}}}), x));
@@ -174,11 +164,11 @@ TEST(Sph, ShiftingTheDataChangesHardlyACode) {
 
 TEST(Sph, ASampleIsDrawnOnlyIfAskedForAndItIsSaid) {
   const Vectors x = gaussian(6, 3000, 7);
-  Rounds all;
+  testing::Rounds all;
   const Model full = train(x, {.method = "sph", .bits = 8}, all);
   EXPECT_EQ(all.stages, std::set<std::string>{"moves of spheres"});
   EXPECT_EQ(serialize_model(full).size(), serialize_model(train(x, {.method = "sph", .bits = 8})).size());
-  Rounds some;
+  testing::Rounds some;
   const Model model = train(x, {.method = "sph", .bits = 8, .set = {{"samples", "500"}}}, some);
   EXPECT_EQ(some.stages, std::set<std::string>{"moves of spheres, by 500 of 3000 samples"});
   const Balance balance = balance_of(encode(model, x));
