@@ -28,7 +28,7 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
 
 struct UhBdnnOptions : BinaryNetworkOptions {
   double neighbours = 1;              // weight of the neighbours' term
-  std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 2
+  std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 3
   int anchors = 5000;                 // samples whose neighbours it knows
   int near = 50;                      // of their neighbours, how many count as near
   CodeStart code_start = CodeStart::outputs;
@@ -121,7 +121,7 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
                                            static_cast<std::size_t>(options.near), task.seed ^ kOtherSeed,
                                            task.threads.count(), task.progress);
     if (lists.neighbours.empty()) return step;
-    const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 2);
+    const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 3);
     step->set_neighbours({std::move(lists), options.neighbours, temperature});
     return step;
   };
@@ -138,7 +138,7 @@ OptionList options_of(UhBdnnOptions& o) {
   options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
                                 o.neighbours, 0, 1e12));
   options.push_back(
-      optional_real_option("temperature", "of that term; auto: sqrt(bits) / 2", o.temperature, 1e-3, 1e12));
+      optional_real_option("temperature", "of that term; auto: sqrt(bits) / 3", o.temperature, 1e-3, 1e12));
   options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
   options.push_back(
       integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
