@@ -50,7 +50,10 @@ void probe(const std::string& path, const std::function<void()>& read) {
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return;
   }
-  if (!WIFSIGNALED(status)) return;
+  if (WIFEXITED(status)) {
+    if (WEXITSTATUS(status) == 0) return;
+    failure("{}: is damaged: the HDF5 library ends the program on it (status {})", path, WEXITSTATUS(status));
+  }
   const int signal = WTERMSIG(status);
   if (signal == SIGXCPU || signal == SIGKILL) {
     failure("{}: is damaged, or too large to be checked: the HDF5 library did not come to an end with it", path);

@@ -11,7 +11,7 @@ namespace bdnn::hdf5 {
 void read_in_a_child_first(bool on);
 
 // If it is on, calls read() in a child process with a bound on its time, and raises Error if the child ends by a
-// signal. What else goes wrong there is left for the caller to meet.
+// signal or ends itself. Exceptions there are left for the caller to meet.
 void probe(const std::string& path, const std::function<void()>& read);
 
 }  // namespace bdnn::hdf5
