@@ -374,5 +374,22 @@ TEST(UhBdnn, WhereTrainingGainsNothingTheCodesAreItqs) {
   for (std::size_t i = 0; i < codes.size(); ++i) ASSERT_EQ(codes[i][0], itq[i][0]) << i;
 }
 
+TEST(UhBdnn, TheTemperatureIsLowerWhereFewSamplesAreNear) {
+  const Labelled data = testing::clouds(4, 1200);
+  const auto weights = [&](const char* near, const std::string& temperature) {
+    TrainOptions options = options_for("uh-bdnn", data);
+    options.set["near"] = near;
+    options.set["temperature"] = temperature;
+    return std::get<Network>(train(data.x, options).function).layers.back().weight;
+  };
+  const std::string third = fmt::format("{:.17g}", std::sqrt(8.0) / 3);
+  const std::string half = fmt::format("{:.17g}", std::sqrt(8.0) / 2);
+  EXPECT_EQ(weights("1", "auto"), weights("1", third));
+  EXPECT_EQ(weights("30", "auto"), weights("30", half));
+  EXPECT_NE(weights("30", "auto"), weights("30", third));
+  EXPECT_NE(weights("4", "auto"), weights("4", half));
+  EXPECT_NE(weights("4", "auto"), weights("4", third));
+}
+
 }  // namespace
 }  // namespace bdnn

@@ -1,5 +1,6 @@
 #include "methods/uh_bdnn/uh_bdnn.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -28,7 +29,7 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
 
 struct UhBdnnOptions : BinaryNetworkOptions {
   double neighbours = 1;              // weight of the neighbours' term
-  std::optional<double> temperature;  // of it; where there is no value, sqrt(bits) / 3
+  std::optional<double> temperature;  // of it; where there is no value, default_temperature()
   int anchors = 5000;                 // samples whose neighbours it knows
   int near = 50;                      // of their neighbours, how many count as near
   CodeStart code_start = CodeStart::outputs;
@@ -55,6 +56,13 @@ constexpr Lambdas kUhBdnnPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
 Lambdas default_lambdas(std::size_t bits, bool neighbours) {
   const auto l = static_cast<double>(bits);
   return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kUhBdnnPaperLambdas;
+}
+
+// Colder, codes tell fewer and nearer neighbours apart better, and more and farther ones worse: sqrt(bits) / 3 where at
+// most 1 in 800 samples is near, sqrt(bits) / 2 where at least 1 in 80 is, and in between by the root of their share.
+double default_temperature(std::size_t bits, double near, double samples) {
+  const double warmth = (std::sqrt(800 * near / samples) - 1) / (std::sqrt(10.0) - 1);
+  return std::sqrt(static_cast<double>(bits)) / (3 - std::clamp(warmth, 0.0, 1.0));
 }
 
 // The paper's settings and, where it is silent, its authors'.
@@ -121,7 +129,8 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
                                            static_cast<std::size_t>(options.near), task.seed ^ kOtherSeed,
                                            task.threads.count(), task.progress);
     if (lists.neighbours.empty()) return step;
-    const double temperature = options.temperature.value_or(std::sqrt(static_cast<double>(task.bits)) / 3);
+    const double temperature = options.temperature.value_or(
+        default_temperature(task.bits, options.near, static_cast<double>(data.set.rows().size())));
     step->set_neighbours({std::move(lists), options.neighbours, temperature});
     return step;
   };
@@ -137,8 +146,9 @@ OptionList options_of(UhBdnnOptions& o) {
   OptionList options = binary_network_options(o);
   options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
                                 o.neighbours, 0, 1e12));
-  options.push_back(
-      optional_real_option("temperature", "of that term; auto: sqrt(bits) / 3", o.temperature, 1e-3, 1e12));
+  options.push_back(optional_real_option("temperature",
+                                         "of that term; auto: sqrt(bits) / 2, where few samples are near down to / 3",
+                                         o.temperature, 1e-3, 1e12));
   options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
   options.push_back(
       integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
