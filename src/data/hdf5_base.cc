@@ -17,10 +17,14 @@ std::recursive_mutex& library_mutex() {
 }
 int session_depth = 0;  // under the mutex
 
+constexpr std::uint64_t kMostShrunk = 4096;  // by filters; deflate comes to 1,032 at best
+
 // Of a dataset in chunks, as many as one step along the axis touches: each is then decompressed once, not once for
-// every block that is read.
+// every block that is read. No more than the file can hold, whatever it says.
 void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t file) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  hsize_t file_size = 0;
+  if (H5Fget_filesize(file, &file_size) < 0) return;
+  const std::uint64_t most = std::min<std::uint64_t>(std::uint64_t{1} << 28, file_size * kMostShrunk);
   constexpr std::size_t kSlots = 12'421;  // a prime, as the library's manual asks
   const Id creation(H5Dget_create_plist(table.dataset.get()), H5Pclose);
   if (!creation.valid() || table.dims.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
@@ -30,7 +34,7 @@ void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t f
   std::uint64_t bytes = size_of(*table.element);
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     const std::uint64_t span = std::max<std::uint64_t>(chunk[i], i == along ? 1 : table.dims[i]);
-    if (!multiply_checked(bytes, span) || bytes > kMost) bytes = kMost;
+    if (!multiply_checked(bytes, span) || bytes > most) bytes = most;
   }
   constexpr std::uint64_t kDefault = std::uint64_t{1} << 20;
   if (bytes <= kDefault) return;
@@ -175,7 +179,6 @@ void check_storage(const Table& table, std::uint64_t file_size, const std::strin
     }
     bytes = std::max(bytes, checked_bytes(name, std::vector<std::uint64_t>(chunk.begin(), chunk.end()), element));
   }
-  constexpr std::uint64_t kMostShrunk = 4096;  // by filters; deflate comes to 1,032 at best
   if (bytes / (H5Pget_nfilters(creation.get()) > 0 ? kMostShrunk : 1) > file_size) {
     failure("{}: is truncated or damaged: it says that it is {} elements large, in a file of {} bytes", name,
             joined(table.dims, " x "), file_size);
