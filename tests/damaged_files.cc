@@ -23,6 +23,7 @@
 #include "data/convert.h"
 #include "data/hdf5_probe.h"
 #include "peak_memory.h"
+#include "sanitized.h"
 
 // libhdf5 (1.10.8) leaks some of its own memory on some damaged files; leaks of ours are still found.
 extern "C" const char* __lsan_default_suppressions();
@@ -261,7 +262,9 @@ bool try_reader(const Reader& reader, std::size_t files, std::uint64_t seed) {
   fmt::print("| {} | {} | {} | {} | {} | {:.0f} MB | {:.2f} s | {:.0f} s |\n", reader.name, files, refused,
              files - refused, crashes, static_cast<double>(growth) / 1e6, slowest, now() - started);
   std::fflush(stdout);
-  if (growth > kMostMemory) {
+  // For a file for which it takes 73 MB as shipped, libhdf5 was seen to take 590 under AddressSanitizer.
+  const bool swollen = bdnn::testing::kUnderAddressSanitizer && reader.slow();
+  if (growth > (swollen ? 4 * kMostMemory : kMostMemory)) {
     fmt::print(stderr, "{}: took {} MB\n", reader.name, growth / 1'000'000);
     good = false;
   }
