@@ -29,7 +29,7 @@
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5\n"; }
 
-// AddressSanitizer keeps 256 MB of what was freed; less of it, so that memory is what a reader takes.
+// AddressSanitizer holds back 256 MB of freed memory by default, which would count as memory that a reader takes.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=32"; }
 

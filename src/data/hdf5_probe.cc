@@ -52,7 +52,7 @@ void probe(const std::string& path, const std::function<void()>& read) {
   }
   if (WIFEXITED(status)) {
     if (WEXITSTATUS(status) == 0) return;
-    failure("{}: is damaged: the HDF5 library ends the program on it (status {})", path, WEXITSTATUS(status));
+    failure("{}: is damaged: the HDF5 library exits on it (status {})", path, WEXITSTATUS(status));
   }
   const int signal = WTERMSIG(status);
   if (signal == SIGXCPU || signal == SIGKILL) {

@@ -193,7 +193,7 @@ TEST_F(Hdf5, ACrashOfTheLibraryIsAnErrorWhereItReadsInAChildFirst) {
   EXPECT_HAS(probe([] { ::raise(SIGSEGV); }),
              "x.hdf5: is damaged: the HDF5 library crashes on it (Segmentation fault)");
   EXPECT_HAS(probe([] { ::raise(SIGXCPU); }), "did not come to an end");
-  EXPECT_HAS(probe([] { ::_exit(1); }), "x.hdf5: is damaged: the HDF5 library ends the program on it (status 1)");
+  EXPECT_HAS(probe([] { ::_exit(1); }), "x.hdf5: is damaged: the HDF5 library exits on it (status 1)");
   EXPECT_EQ(probe([] { throw std::runtime_error("what the reader meets itself"); }), "");
   RawFile(path_).add_floats("train", {3, 2}, ramp(6));
   EXPECT_EQ(floats_in(path_), ramp(6));

@@ -58,8 +58,9 @@ Lambdas default_lambdas(std::size_t bits, bool neighbours) {
   return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kUhBdnnPaperLambdas;
 }
 
-// Colder, codes tell fewer and nearer neighbours apart better, and more and farther ones worse: sqrt(bits) / 3 where at
-// most 1 in 800 samples is near, sqrt(bits) / 2 where at least 1 in 80 is, and in between by the root of their share.
+// A lower temperature ranks few and near neighbours better, a higher one many and far ones: sqrt(bits) / 3 where at
+// most 1 in 800 samples counts as near, sqrt(bits) / 2 where at least 1 in 80 does, and by the root of their share in
+// between.
 double default_temperature(std::size_t bits, double near, double samples) {
   const double warmth = (std::sqrt(800 * near / samples) - 1) / (std::sqrt(10.0) - 1);
   return std::sqrt(static_cast<double>(bits)) / (3 - std::clamp(warmth, 0.0, 1.0));
@@ -146,9 +147,9 @@ OptionList options_of(UhBdnnOptions& o) {
   OptionList options = binary_network_options(o);
   options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
                                 o.neighbours, 0, 1e12));
-  options.push_back(optional_real_option("temperature",
-                                         "of that term; auto: sqrt(bits) / 2, where few samples are near down to / 3",
-                                         o.temperature, 1e-3, 1e12));
+  options.push_back(optional_real_option(
+      "temperature", "of that term; auto: sqrt(bits) / 3 where few samples are near, up to / 2 where many are",
+      o.temperature, 1e-3, 1e12));
   options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
   options.push_back(
       integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
