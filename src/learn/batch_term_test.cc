@@ -63,35 +63,41 @@ class TermsOnTarget : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(TermsOnTarget, NeighboursTermIsItsDefinition) {
-  for (const auto& [per_anchor, far] : {std::pair{12U, 4U}, {6U, 0U}}) {
-    constexpr double kWeight = 1.7;
-    constexpr double kTemperature = 1.3;
+  using Levels = std::vector<NeighbourLevel>;
+  for (const Levels& levels : {Levels{{6, 1.7, 1.3}, {12, 0.8, 2.1}}, {{6, 1.7, 1.3}, {12, 0, 1}}, {{6, 1.7, 1.3}}}) {
     constexpr std::size_t kBits = 11;
-    NeighbourTerm term(circle(per_anchor, 6), kWeight, kTemperature);
+    NeighbourTerm term(circle(levels.back().last, 6), levels);
     Random random(3);
     const auto places = term.draw(60, random);
-    const std::size_t others = 4 + far;
-    const std::size_t anchors = places.size() / (1 + others);
-    ASSERT_EQ(places.size(), anchors * (1 + others));
+    const std::size_t own = 4 * levels.size();
+    const std::size_t anchors = places.size() / (1 + own);
+    ASSERT_EQ(places.size(), anchors * (1 + own));
     for (std::size_t a = 0; a < anchors; ++a) {
       EXPECT_EQ(places[a] % 2, 0U) << "an anchor";
-      for (std::size_t i = 0; i < others; ++i) {
-        const std::size_t apart = (places[anchors + a * others + i] + 40 - places[a]) % 40;
+      for (std::size_t i = 0; i < own; ++i) {
+        const std::size_t apart = (places[anchors + a * own + i] + 40 - places[a]) % 40;
         EXPECT_EQ(std::min(apart, 40 - apart) <= 3, i < 4) << "near first, then what is farther";
       }
     }
     const auto value = [&](const std::vector<float>& h) {
       double sum = 0;
-      for (std::size_t a = 0; a < anchors; ++a) {
-        double rest = 0;
-        const std::size_t near = anchors + a * others;
-        const auto e = [&](std::size_t j) { return std::exp(dot(&h[a * kBits], &h[j * kBits], kBits) / kTemperature); };
-        for (std::size_t j = 0; j < places.size(); ++j) {
-          if (j != a && (j < near || j >= near + 4)) rest += e(j);
+      for (std::size_t level = 0; level < levels.size(); ++level) {
+        for (std::size_t a = 0; a < anchors; ++a) {
+          const auto e = [&](std::size_t j) {
+            return std::exp(dot(&h[a * kBits], &h[j * kBits], kBits) / levels[level].temperature);
+          };
+          const std::size_t first_own = anchors + a * own;
+          const std::size_t end_of_level = first_own + 4 * (level + 1);
+          double beyond = 0;
+          for (std::size_t j = 0; j < places.size(); ++j) {
+            if (j != a && (j < first_own || j >= end_of_level)) beyond += e(j);
+          }
+          for (std::size_t p = end_of_level - 4; p < end_of_level; ++p) {
+            sum -= levels[level].weight * std::log(e(p) / (e(p) + beyond)) / static_cast<double>(4 * anchors);
+          }
         }
-        for (std::size_t i = 0; i < 4; ++i) sum -= std::log(e(near + i) / (e(near + i) + rest));
       }
-      return kWeight * sum / static_cast<double>(4 * anchors);
+      return sum;
     };
     expect_gradient_of(term, random_outputs(kBits * places.size(), random), kBits, places, value);
   }

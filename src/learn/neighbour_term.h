@@ -1,6 +1,8 @@
-// A term for what codes are searched by: the code of a sample is nearer to those of its neighbours than to others.
+// A term for what codes are searched by: the code of a sample is nearer to those of its near neighbours than to those
+// of farther ones, and to these nearer than to the rest.
 //
-//   weight * mean over samples a and neighbours p of  -log( e^s(a,p) / (e^s(a,p) + sum over others n of e^s(a,n)) ),
+//   sum over levels of  weight * mean over anchors a and neighbours p of the level of
+//     -log( e^s(a,p) / (e^s(a,p) + sum over samples n of the batch beyond the level of e^s(a,n)) ),
 //   s(a, j) = tanh(h_a)^T tanh(h_j) / temperature
 //
 // tanh(h) stands for the code, and s for its Hamming distance. It is not in the paper, whose terms do not see which
@@ -22,28 +24,37 @@ struct NeighbourLists {
   std::vector<std::uint32_t> neighbours;  // list after list
 };
 
+// Neighbours of a range of ranks: they are to be nearer than all that is farther.
+struct NeighbourLevel {
+  std::size_t last;    // ranks from the level before up to this one, exclusive
+  double weight;       // of the level in the term
+  double temperature;  // lower: told apart more sharply
+};
+
 class NeighbourTerm final : public BatchTerm {
  public:
-  NeighbourTerm(NeighbourLists lists, double weight, double temperature);
+  // Levels have ascending ranks, the last within the lists.
+  NeighbourTerm(NeighbourLists lists, std::vector<NeighbourLevel> levels);
 
-  // Random anchors, then for each of them some of its near neighbours and some that are a little farther.
+  // Random anchors, then for each of them some of its neighbours of every level, nearest first.
   std::vector<std::uint32_t> draw(std::size_t size, Random& random) const override;
 
   // Of such a batch.
   double evaluate(const float* h, std::size_t bits, std::span<const std::uint32_t> places, float* gradient) override;
 
  private:
-  std::size_t group() const { return 1 + kNear + far_; }
+  static constexpr std::size_t kDrawn = 4;  // neighbours of each level that a batch gets for an anchor
 
-  static constexpr std::size_t kNear = 4;  // neighbours drawn for an anchor
-  std::size_t far_;                        // and samples beyond them
+  std::size_t drawn() const { return kDrawn * levels_.size(); }
+  double add_level(std::size_t level, std::size_t bits, std::size_t n);
+
   NeighbourLists lists_;
-  double weight_;
-  double temperature_;
-  std::vector<float> t_;
-  std::vector<float> scaled_;
-  std::vector<float> s_;
-  std::vector<float> slope_;
+  std::vector<NeighbourLevel> levels_;  // nearest first
+  std::vector<float> t_;                // tanh(h)
+  std::vector<float> slope_;            // d term / dt
+  std::vector<float> scaled_;           // of a level: t of the anchors / temperature,
+  std::vector<float> s_;                // s, anchors x samples, and what becomes of it,
+  std::vector<float> level_slope_;      // and d level / dt
   std::vector<float> anchor_slope_;
 };
 

@@ -379,6 +379,7 @@ TEST(UhBdnn, TheTemperatureIsLowerWhereFewSamplesAreNear) {
   const auto weights = [&](const char* near, const std::string& temperature) {
     TrainOptions options = options_for("uh-bdnn", data);
     options.set["near"] = near;
+    options.set["far"] = "0";
     options.set["temperature"] = temperature;
     return std::get<Network>(train(data.x, options).function).layers.back().weight;
   };
@@ -389,6 +390,21 @@ TEST(UhBdnn, TheTemperatureIsLowerWhereFewSamplesAreNear) {
   EXPECT_NE(weights("30", "auto"), weights("30", third));
   EXPECT_NE(weights("4", "auto"), weights("4", half));
   EXPECT_NE(weights("4", "auto"), weights("4", third));
+}
+
+TEST(UhBdnn, FartherNeighboursCountWhereNearOnesAreRare) {
+  const Labelled data = testing::clouds(4, 1200);
+  const auto weights = [&](const char* near, const char* far) {
+    TrainOptions options = options_for("uh-bdnn", data);
+    options.set["near"] = near;
+    options.set["far"] = far;
+    return std::get<Network>(train(data.x, options).function).layers.back().weight;
+  };
+  EXPECT_EQ(weights("1", "auto"), weights("1", "0.3"));
+  EXPECT_EQ(weights("30", "auto"), weights("30", "0"));
+  EXPECT_NE(weights("30", "auto"), weights("30", "0.3"));
+  EXPECT_NE(weights("4", "auto"), weights("4", "0"));
+  EXPECT_NE(weights("4", "auto"), weights("4", "0.3"));
 }
 
 }  // namespace

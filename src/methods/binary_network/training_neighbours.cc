@@ -42,7 +42,8 @@ NeighbourLists neighbour_lists(const Vectors& x, const std::vector<std::uint32_t
                                std::size_t near, std::uint64_t seed, int threads, Progress& progress) {
   NeighbourLists lists;
   const std::size_t samples = training.size();
-  const std::size_t wanted = std::min(10 * near, samples / 4);
+  constexpr std::size_t kFewest = 1000;
+  const std::size_t wanted = std::min(std::max(10 * near, kFewest), samples / 4);
   lists.near = std::min(near, samples / 20);
   if (lists.near == 0) return lists;
   Random random(seed);

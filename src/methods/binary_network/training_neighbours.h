@@ -21,8 +21,8 @@ NearestPlaces nearest_training_places(const Vectors& x, const std::vector<std::u
                                       const std::vector<std::uint32_t>& training, std::size_t wanted, int threads,
                                       Progress& progress);
 
-// Neighbours for NeighbourTerm, of at most `anchors` random training rows: `near` that count as near, and nine times as
-// many beyond; fewer where there are few rows, and none where there are too few.
+// Neighbours for NeighbourTerm, of at most `anchors` random training rows: ten times as many as count as near, and at
+// least 1,000; fewer where there are few rows, and none where there are too few.
 NeighbourLists neighbour_lists(const Vectors& x, const std::vector<std::uint32_t>& training, std::size_t anchors,
                                std::size_t near, std::uint64_t seed, int threads, Progress& progress);
 

@@ -29,7 +29,8 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
 
 struct UhBdnnOptions : BinaryNetworkOptions {
   double neighbours = 1;              // weight of the neighbours' term
-  std::optional<double> temperature;  // of it; where there is no value, default_temperature()
+  std::optional<double> far;          // in that term, of farther neighbours being nearer than the rest
+  std::optional<double> temperature;  // of it; where these have no value, neighbour_term() has rules
   int anchors = 5000;                 // samples whose neighbours it knows
   int near = 50;                      // of their neighbours, how many count as near
   CodeStart code_start = CodeStart::outputs;
@@ -58,12 +59,25 @@ Lambdas default_lambdas(std::size_t bits, bool neighbours) {
   return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kUhBdnnPaperLambdas;
 }
 
-// A lower temperature ranks few and near neighbours better, a higher one many and far ones: sqrt(bits) / 3 where at
-// most 1 in 800 samples counts as near, sqrt(bits) / 2 where at least 1 in 80 does, and by the root of their share in
-// between.
-double default_temperature(std::size_t bits, double near, double samples) {
-  const double warmth = (std::sqrt(800 * near / samples) - 1) / (std::sqrt(10.0) - 1);
-  return std::sqrt(static_cast<double>(bits)) / (3 - std::clamp(warmth, 0.0, 1.0));
+// 0 where at most 1 in 800 samples is a neighbour, 1 where at least 1 in 80 is; in between by the root of their share.
+double commonness(std::size_t neighbours, std::size_t samples) {
+  const double share = static_cast<double>(neighbours) / static_cast<double>(samples);
+  return std::clamp((std::sqrt(800 * share) - 1) / (std::sqrt(10.0) - 1), 0.0, 1.0);
+}
+
+// Near neighbours before farther ones, and these before the rest. A low temperature ranks few and near ones better, a
+// high one many and far ones. The rarer near neighbours are, the less they say about all that is farther.
+NeighbourTerm neighbour_term(NeighbourLists lists, const UhBdnnOptions& options, std::size_t bits,
+                             std::size_t samples) {
+  const auto temperature = [&](std::size_t neighbours) {
+    return options.temperature.value_or(std::sqrt(static_cast<double>(bits)) / (3 - commonness(neighbours, samples)));
+  };
+  const double far = options.far.value_or(0.3 * (1 - commonness(lists.near, samples)));
+  std::vector<NeighbourLevel> levels = {{lists.near, options.neighbours, temperature(lists.near)}};
+  if (lists.per_anchor > lists.near) {
+    levels.push_back({lists.per_anchor, far * options.neighbours, temperature(lists.per_anchor)});
+  }
+  return {std::move(lists), std::move(levels)};
 }
 
 // The paper's settings and, where it is silent, its authors'.
@@ -130,9 +144,7 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
                                            static_cast<std::size_t>(options.near), task.seed ^ kOtherSeed,
                                            task.threads.count(), task.progress);
     if (lists.neighbours.empty()) return step;
-    const double temperature = options.temperature.value_or(
-        default_temperature(task.bits, options.near, static_cast<double>(data.set.rows().size())));
-    step->set_neighbours({std::move(lists), options.neighbours, temperature});
+    step->set_neighbours(neighbour_term(std::move(lists), options, task.bits, data.set.rows().size()));
     return step;
   };
   const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, make_step);
@@ -148,7 +160,10 @@ OptionList options_of(UhBdnnOptions& o) {
   options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
                                 o.neighbours, 0, 1e12));
   options.push_back(optional_real_option(
-      "temperature", "of that term; auto: sqrt(bits) / 3 where few samples are near, up to / 2 where many are",
+      "far", "in that term, weight of farther neighbours; auto: 0.3 where near ones are rare, down to 0", o.far, 0,
+      1e12));
+  options.push_back(optional_real_option(
+      "temperature", "of that term; auto: sqrt(bits) / 3 for few neighbours among the samples, up to / 2 for many",
       o.temperature, 1e-3, 1e12));
   options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
   options.push_back(
