@@ -48,6 +48,7 @@ TEST(TomlTable, MistakesAreNamedWithTheirLine) {
   EXPECT_BDNN_ERROR(top.refuse_unknown(), failure, "there is no 'percent' at the top; there are");
   EXPECT_BDNN_ERROR(TomlTable::parse("a = ", "p.toml"), failure, "p.toml: line 1: ");
   EXPECT_BDNN_ERROR(TomlTable::parse("[=]", "p.toml"), failure, "p.toml: line 1: ");
+  EXPECT_BDNN_ERROR(TomlTable::parse("\xc3\xa4 = 1", "p.toml"), failure, "p.toml: line 1: ");
   TomlTable negative = TomlTable::parse("seed = -1\nlimit = inf", "p.toml");
   EXPECT_BDNN_ERROR(negative.count("seed", 0), failure, "'seed' is to be a whole number, 0 or more");
   EXPECT_BDNN_ERROR(negative.numbers("limit"), failure, "'limit' is to be numbers");
