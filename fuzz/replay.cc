@@ -1,5 +1,6 @@
 // Runs a harness on every file of a folder, for compilers without libFuzzer and for tests.
 #include <cstdio>
+#include <fstream>
 #include <iterator>
 
 #include "fuzz.h"

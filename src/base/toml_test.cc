@@ -47,9 +47,30 @@ TEST(TomlTable, MistakesAreNamedWithTheirLine) {
   EXPECT_BDNN_ERROR(top.tables("part"), failure, "each written as [[part]]");
   EXPECT_BDNN_ERROR(top.refuse_unknown(), failure, "there is no 'percent' at the top; there are");
   EXPECT_BDNN_ERROR(TomlTable::parse("a = ", "p.toml"), failure, "p.toml: line 1: ");
+  EXPECT_BDNN_ERROR(TomlTable::parse("[=]", "p.toml"), failure, "p.toml: line 1: ");
+  EXPECT_BDNN_ERROR(TomlTable::parse("\xc3\xa4 = 1", "p.toml"), failure, "p.toml: line 1: ");
   TomlTable negative = TomlTable::parse("seed = -1\nlimit = inf", "p.toml");
   EXPECT_BDNN_ERROR(negative.count("seed", 0), failure, "'seed' is to be a whole number, 0 or more");
   EXPECT_BDNN_ERROR(negative.numbers("limit"), failure, "'limit' is to be numbers");
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(TomlTable, DepthIsBounded) {
+  // Each would take a frame of the stack per level, and end the program.
+  const std::string deep = repeated("a.", 100'000) + "a";
+  EXPECT_BDNN_ERROR(TomlTable::parse("x = 1\n" + deep + " = 1", "p.toml"), failure,
+                    "p.toml: line 2: has more than 250");
+  EXPECT_BDNN_ERROR(TomlTable::parse("[" + deep + "]", "p.toml"), failure, "line 1: has more than 250 dots");
+  EXPECT_BDNN_ERROR(TomlTable::parse("x = " + repeated("[", 100'000), "p.toml"), failure, "p.toml: line 1: ");
+  // The deepest that is left.
+  const std::string level = repeated("a.", 240) + "a = [\n{";
+  EXPECT_BDNN_ERROR(TomlTable::parse(repeated(level, 100), "p.toml"), failure, "p.toml: line ");
+  TomlTable::parse("[" + repeated("a.", 240) + "a]\n" + repeated(level, 7) + "b = 1" + repeated("}]", 7), "p.toml");
 }
 
 }  // namespace

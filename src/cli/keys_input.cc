@@ -3,29 +3,10 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "bdnn/vectors.h"
+#include "data/text_lines.h"
 
 namespace bdnn::cli {
-namespace {
-
-constexpr std::uint64_t kMostText = std::uint64_t{1} << 36;
-
-std::vector<std::string> lines_of(const std::string& path) {
-  const std::string text = read_whole_file(path, kMostText);
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  std::vector<std::string> lines;
-  for (std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    if (lines.back().ends_with('\r')) lines.back().pop_back();
-    if (lines.back().empty()) misuse("{}: line {} is empty; write one name per line", path, lines.size());
-    at = end + 1;
-  }
-  return lines;
-}
-
-}  // namespace
 
 void add_key_options(Verb verb, KeyArguments& arguments, const std::string& of_what, const std::string& prefix) {
   const Option ids = verb.text(prefix + "ids", arguments.ids_file, "File with the ids of " + of_what);
@@ -35,7 +16,7 @@ void add_key_options(Verb verb, KeyArguments& arguments, const std::string& of_w
 
 IndexKeys keys_from(const KeyArguments& arguments) {
   IndexKeys keys;
-  if (!arguments.names_file.empty()) keys.names = lines_of(arguments.names_file);
+  if (!arguments.names_file.empty()) keys.names = load_names(arguments.names_file);
   if (!arguments.ids_file.empty()) keys.ids = load_ids(arguments.ids_file);
   return keys;
 }

@@ -1,10 +1,11 @@
-// A text file line by line, in memory of the longest line.
+// Text files: line by line, in memory of the longest line, or as a list of names.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/format.h"
 
@@ -28,8 +29,13 @@ class TextLines {
   std::string name_;
   std::unique_ptr<ByteStream> stream_;
   std::string buffer_;
+  std::size_t piece_ = 1 << 12;  // to read next
   std::size_t begin_ = 0;
   std::size_t number_ = 0;
 };
+
+// Names of vectors, one per line. A byte order mark and line ends of either kind are left out. An empty line raises
+// Error with its number.
+std::vector<std::string> load_names(const std::string& path);
 
 }  // namespace bdnn

@@ -105,6 +105,16 @@ TEST(ResultsFile, OtherVersionsAndOtherFilesAreRefused) {
   expect(R"({"format": "bdnn results", "version": 1, "experiments": [], "cells": [3]})", "'setting' is missing");
 }
 
+TEST(ResultsFile, ShortListsDoNotMakeALongReport) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "r.json";
+  ExperimentRecord record = testing::example_record();
+  record.plan.bits.assign(400, 8);
+  record.plan.seeds.assign(400, 1);
+  ResultsFile(path).put(record);
+  EXPECT_BDNN_ERROR(ResultsFile{path}, failure, "the experiment example is to have 1 to 100000 figures");
+}
+
 TEST(ResultsFile, DamageRaisesErrorAndNothingElse) {
   const TemporaryDirectory directory;
   const std::string path = directory / "r.json";

@@ -15,6 +15,7 @@
 #include "features/gist.h"
 #include "features/image_source.h"
 #include "features/opencv.h"
+#include "peak_memory.h"
 #include "temporary_directory.h"
 #include "whole_file.h"
 
@@ -119,6 +120,8 @@ TEST(Features, MistakesSayWhatIsRight) {
   EXPECT_BDNN_ERROR(gist({}), misuse, "no images were named");
   EXPECT_BDNN_ERROR(gist({directory / "a.bin", directory / "m.idx3"}), misuse, "different sizes");
   EXPECT_BDNN_ERROR(gist({directory / "labels.idx1"}), misuse, "holds no images");
+  testing::write_file(directory / "flat.idx3", idx(2, 0, 8, ""));
+  EXPECT_BDNN_ERROR(gist({directory / "flat.idx3"}), failure, "holds no vectors (2 of dimension 0)");
   EXPECT_BDNN_ERROR(gist({directory / "empty"}), failure, "holds no image files");
   EXPECT_BDNN_ERROR(gist({directory / "none.bin"}), failure, "none.bin");
   testing::write_file(directory / "x.pgm", "P5 3 3 255 12345678");
@@ -153,6 +156,21 @@ TEST(ResizedSquare, ByHand) {
   const std::vector<float> rows = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
   EXPECT_EQ(resized_square(rows, 4, 4, 2), (std::vector<float>{2.5F, 9.5F, 2.5F, 9.5F}));
   EXPECT_EQ(resized_square({1, 2, 3, 4}, 4, 1, 1), std::vector<float>{2});  // from the middle
+}
+
+TEST(ResizedSquare, MemoryDoesNotGrowWithThinPictures) {
+  constexpr std::size_t kLength = std::size_t{1} << 20;
+  std::vector<float> plane(kLength);
+  for (std::size_t i = 0; i < kLength; ++i) plane[i] = static_cast<float>(i);
+  std::vector<float> wide;
+  std::vector<float> high;
+  const std::size_t growth = testing::peak_growth([&] {
+    wide = resized_square(plane, kLength, 1, 32);
+    high = resized_square(plane, 1, kLength, 32);
+  });
+  EXPECT_LT(growth, std::size_t{32} << 20);
+  EXPECT_NEAR(wide[16], static_cast<float>(kLength) / 2, 1);
+  EXPECT_EQ(wide[1], high[32]);
 }
 
 TEST(Mirrored, RepeatsTheEdges) {

@@ -14,12 +14,13 @@ struct Taps {
   std::vector<double> weights;
 };
 
-// Of `target` pixels that `n` pixels are scaled to by `factor`.
-std::vector<Taps> taps_of(std::size_t n, std::size_t target, double factor) {
+// Of pixels [start, start + count) of a row of `n` pixels that is scaled by `factor`. Not of the whole row, which may
+// be millions of pixels long in a picture one pixel high.
+std::vector<Taps> taps_of(std::size_t n, std::size_t start, std::size_t count, double factor) {
   const double stretch = std::min(factor, 1.0);  // the kernel is as wide as the pixels it replaces
-  std::vector<Taps> all(target);
-  for (std::size_t i = 0; i < target; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) / factor - 0.5;
+  std::vector<Taps> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double centre = (static_cast<double>(start + i) + 0.5) / factor - 0.5;
     const auto first = static_cast<std::ptrdiff_t>(std::floor(centre - 1 / stretch));
     const auto last = static_cast<std::ptrdiff_t>(std::ceil(centre + 1 / stretch));
     double sum = 0;
@@ -84,26 +85,34 @@ std::vector<float> resized_square(const std::vector<float>& plane, std::size_t w
   const std::size_t high = std::max(side, rounded(factor * static_cast<double>(height)));
   const std::size_t left = (wide - side) / 2;
   const std::size_t top = (high - side) / 2;
-  const std::vector<Taps> across = taps_of(width, wide, factor);
-  const std::vector<Taps> down = taps_of(height, high, factor);
-  std::vector<float> narrow(side * height);
-  for (std::size_t y = 0; y < height; ++y) {
+  const std::vector<Taps> across = taps_of(width, left, side, factor);
+  const std::vector<Taps> down = taps_of(height, top, side, factor);
+  // Of the rows that are used: the whole of a picture one pixel wide would become `side` times as large.
+  std::size_t first = height;
+  std::size_t end = 0;
+  for (const Taps& taps : down) {
+    const auto [least, most] = std::minmax_element(taps.from.begin(), taps.from.end());
+    first = std::min(first, *least);
+    end = std::max(end, *most + 1);
+  }
+  std::vector<float> narrow(side * (end - first));
+  for (std::size_t y = first; y < end; ++y) {
     for (std::size_t x = 0; x < side; ++x) {
-      const Taps& taps = across[left + x];
+      const Taps& taps = across[x];
       double sum = 0;
       for (std::size_t k = 0; k < taps.from.size(); ++k) {
         sum += taps.weights[k] * static_cast<double>(plane[y * width + taps.from[k]]);
       }
-      narrow[y * side + x] = static_cast<float>(sum);
+      narrow[(y - first) * side + x] = static_cast<float>(sum);
     }
   }
   std::vector<float> square(side * side);
   for (std::size_t y = 0; y < side; ++y) {
-    const Taps& taps = down[top + y];
+    const Taps& taps = down[y];
     for (std::size_t x = 0; x < side; ++x) {
       double sum = 0;
       for (std::size_t k = 0; k < taps.from.size(); ++k) {
-        sum += taps.weights[k] * static_cast<double>(narrow[taps.from[k] * side + x]);
+        sum += taps.weights[k] * static_cast<double>(narrow[(taps.from[k] - first) * side + x]);
       }
       square[y * side + x] = static_cast<float>(sum);
     }
