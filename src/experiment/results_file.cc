@@ -111,15 +111,19 @@ std::vector<Number> wholes_in(const JsonValue& json, std::string_view name) {
   return numbers;
 }
 
-// Whether a report has few enough figures: short lists multiply to many.
-bool is_reportable(const ExperimentPlan& plan) {
+// Refuses a plan whose report would have too many figures: short lists multiply to many.
+void check_figures(const ExperimentPlan& plan) {
   std::uint64_t rows = plan.methods.size();
   for (const auto& paper : plan.paper) rows += paper.percent.size();
   std::uint64_t figures = rows;
+  bool few = !plan.methods.empty();
   for (const std::size_t size : {plan.bits.size(), plan.seeds.size(), plan.metrics.size()}) {
-    if (!multiply_checked(figures, size)) return false;
+    few = few && multiply_checked(figures, size);
   }
-  return !plan.methods.empty() && figures > 0 && figures <= kMaxFigures;
+  if (!few || figures == 0 || figures > kMaxFigures) {
+    failure("the experiment {} is to have 1 to {} figures: methods x lengths x seeds x metrics", plan.name,
+            kMaxFigures);
+  }
 }
 
 ImageRow image_row_of(const JsonValue& json) {
@@ -170,7 +174,7 @@ ExperimentRecord record_of(const JsonValue& json) {
     record.plan.methods.push_back(
         {method.string_at("label"), method.string_at("method"), method.string_at("profile"), texts_of(method, "set")});
   }
-  if (!is_reportable(record.plan)) failure("the experiment {} is to have 1 to {} figures", name, kMaxFigures);
+  check_figures(record.plan);
   record.setting = json.string_at("setting");
   for (const JsonValue& fact : json.array_at("facts")) {
     if (fact.as_string() == nullptr) failure("'facts' must be texts");
@@ -204,6 +208,7 @@ const Cell* ResultsFile::find(const CellKey& key) const {
 }
 
 void ResultsFile::put(ExperimentRecord record) {
+  check_figures(record.plan);  // what is written can be read again
   const std::lock_guard lock(mutex_);
   const auto same = [&](const ExperimentRecord& other) { return other.plan.name == record.plan.name; };
   const auto found = std::find_if(experiments_.begin(), experiments_.end(), same);

@@ -109,10 +109,20 @@ TEST(ResultsFile, ShortListsDoNotMakeALongReport) {
   const TemporaryDirectory directory;
   const std::string path = directory / "r.json";
   ExperimentRecord record = testing::example_record();
+  ResultsFile(path).put(record);
+  std::string text = testing::read_file(path);
+  for (const std::string name : {"bits", "seeds"}) {
+    const auto at = text.find('[', text.find("\"" + name + "\""));
+    std::string many = "[8";
+    for (int i = 1; i < 400; ++i) many += ",8";
+    text.replace(at, text.find(']', at) - at, many);
+  }
+  testing::write_file(path, text);
+  constexpr const char* kMessage = "the experiment example is to have 1 to 100000 figures: methods x lengths x seeds x";
+  EXPECT_BDNN_ERROR(ResultsFile{path}, failure, kMessage);
   record.plan.bits.assign(400, 8);
   record.plan.seeds.assign(400, 1);
-  ResultsFile(path).put(record);
-  EXPECT_BDNN_ERROR(ResultsFile{path}, failure, "the experiment example is to have 1 to 100000 figures");
+  EXPECT_BDNN_ERROR(ResultsFile(directory / "new.json").put(record), failure, kMessage);
 }
 
 TEST(ResultsFile, DamageRaisesErrorAndNothingElse) {
