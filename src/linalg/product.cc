@@ -18,15 +18,18 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A kernel keeps kTileColumns columns of two vectors in registers, with the two of A and one of B beside them.
+// A kernel keeps kTileColumns columns of two vectors in registers, with the two of A and one of B beside them; or twice
+// as many columns of one vector, where no more rows are left.
 #if HWY_TARGET <= HWY_AVX3
 constexpr std::size_t kTileColumns = 14;  // of 32 registers
 #else
 constexpr std::size_t kTileColumns = 6;  // of 16 registers
 #endif
-// How many samples of B^T are copied together at a time: with their A panel they stay in the first-level cache.
-constexpr std::size_t kDepthPerTile = 256;
-constexpr std::size_t kTileStride = 16;
+constexpr std::size_t kMostColumns = 2 * kTileColumns;
+// Of sums over samples, so many at a time: a cache line of each and their panel of A stay in the first-level cache.
+constexpr std::size_t kSamplesPerTile = 256;
+// Cache lines of each sample that are copied together: the memory sends what stands together sooner.
+constexpr std::size_t kLinesTogether = 8;
 
 template <class T>
 using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
@@ -35,68 +38,118 @@ constexpr std::size_t lanes() {
   return hn::MaxLanes(Tag<T>());
 }
 
-// c (at most two vectors of rows x columns) = or += panel * b, where b(k, j) stands at b[k * step + j * stride].
-template <class T, std::size_t columns>
-HWY_INLINE void tile(std::size_t depth, const T* HWY_RESTRICT panel, const T* HWY_RESTRICT b, std::size_t step,
-                     std::size_t stride, T* HWY_RESTRICT c, std::size_t c_stride, std::size_t rows, bool add) {
+// Where a tile stands in B: entry (k, j) is data[k * step + j * stride].
+template <class T>
+struct Right {
+  const T* data;
+  std::size_t step;
+  std::size_t stride;
+};
+
+// memcpy() of fewer than `size` entries, a power of two, without the call.
+template <std::size_t size, class T>
+HWY_INLINE void copy_few(const T* from, std::size_t count, T* to) {
+  if constexpr (size > 1) {
+    constexpr std::size_t kHalf = size / 2;
+    const bool half = (count & kHalf) != 0;
+    if (half) std::memcpy(to, from, kHalf * sizeof(T));
+    copy_few<kHalf>(half ? from + kHalf : from, count, half ? to + kHalf : to);
+  }
+}
+
+// c (at most so many vectors of rows x columns) = or += panel * b.
+template <class T, std::size_t vectors, std::size_t columns>
+void tile(std::size_t depth, const T* HWY_RESTRICT panel, const Right<T>& right, T* HWY_RESTRICT c,
+          std::size_t c_stride, std::size_t rows, bool add) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t kLanes = lanes<T>();
-  const bool whole = rows == 2 * kLanes;
+  constexpr bool kTwo = vectors == 2;
+  const bool whole = rows == vectors * kLanes;
   V low[columns];
-  V high[columns];
-  alignas(64) T edge[2 * kLanes];
+  V high[columns];  // not in use where there is one vector
+  alignas(64) T edge[vectors * kLanes];
   // Sums go on from c itself, so that splitting the depth does not change a bit of the result.
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (std::size_t j = 0; j < columns; ++j) {
-    if (!add) {
-      low[j] = high[j] = hn::Zero(d);
-    } else if (whole) {
+    low[j] = high[j] = hn::Zero(d);
+    if (add && whole) {
       low[j] = hn::LoadU(d, c + j * c_stride);
-      high[j] = hn::LoadU(d, c + j * c_stride + kLanes);
-    } else {
+      if constexpr (kTwo) high[j] = hn::LoadU(d, c + j * c_stride + kLanes);
+    } else if (add) {
       std::memset(edge, 0, sizeof edge);
-      std::memcpy(edge, c + j * c_stride, rows * sizeof(T));
+      copy_few<vectors * kLanes>(c + j * c_stride, rows, edge);
       low[j] = hn::Load(d, edge);
-      high[j] = hn::Load(d, edge + kLanes);
+      if constexpr (kTwo) high[j] = hn::Load(d, edge + kLanes);
     }
   }
+  const T* HWY_RESTRICT b = right.data;
+  const std::size_t stride = right.stride;
   for (std::size_t k = 0; k < depth; ++k) {
     const V a_low = hn::Load(d, panel);
-    const V a_high = hn::Load(d, panel + kLanes);
-    panel += 2 * kLanes;
-#pragma GCC unroll 16
+    const V a_high = kTwo ? hn::Load(d, panel + kLanes) : a_low;
+    panel += vectors * kLanes;
+#pragma GCC unroll 32
     for (std::size_t j = 0; j < columns; ++j) {
       const V x = hn::Set(d, b[j * stride]);
       low[j] = hn::MulAdd(a_low, x, low[j]);
-      high[j] = hn::MulAdd(a_high, x, high[j]);
+      if constexpr (kTwo) high[j] = hn::MulAdd(a_high, x, high[j]);
     }
-    b += step;
+    b += right.step;
   }
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (std::size_t j = 0; j < columns; ++j) {
     if (whole) {
       hn::StoreU(low[j], d, c + j * c_stride);
-      hn::StoreU(high[j], d, c + j * c_stride + kLanes);
+      if constexpr (kTwo) hn::StoreU(high[j], d, c + j * c_stride + kLanes);
     } else {
       hn::Store(low[j], d, edge);
-      hn::Store(high[j], d, edge + kLanes);
-      std::memcpy(c + j * c_stride, edge, rows * sizeof(T));
+      if constexpr (kTwo) hn::Store(high[j], d, edge + kLanes);
+      copy_few<vectors * kLanes>(edge, rows, c + j * c_stride);
     }
   }
 }
 
 template <class T>
-using TileFunction = void (*)(std::size_t, const T*, const T*, std::size_t, std::size_t, T*, std::size_t, std::size_t,
-                              bool);
+using TileFunction = void (*)(std::size_t, const T*, const Right<T>&, T*, std::size_t, std::size_t, bool);
 
-// tile<T, 1>, tile<T, 2>, ... for the columns that are left over at an edge.
-template <class T, std::size_t... i>
+// tile<T, vectors, 1>, tile<T, vectors, 2>, ... for the columns that are left over at an edge.
+template <class T, std::size_t vectors, std::size_t... i>
 constexpr std::array<TileFunction<T>, sizeof...(i)> tile_functions(std::index_sequence<i...>) {
-  return {&tile<T, i + 1>...};
+  return {&tile<T, vectors, i + 1>...};
 }
 template <class T>
-constexpr auto kTiles = tile_functions<T>(std::make_index_sequence<kTileColumns>());
+constexpr auto kTiles = tile_functions<T, 2>(std::make_index_sequence<kTileColumns>());
+template <class T>
+constexpr auto kLowTiles = tile_functions<T, 1>(std::make_index_sequence<kTileColumns>());
+
+// A panel of A, whose rows begin with `first`, from column k on.
+template <class T>
+class Panel {
+ public:
+  Panel(const PackedMatrix<T>& a, std::size_t first, std::size_t k, std::size_t depth)
+      : rows_(std::min(2 * lanes<T>(), a.rows() - first)),
+        depth_(depth),
+        data_(a.data() + first * a.depth() + k * (is_low() ? 1 : 2) * lanes<T>()) {}
+
+  // Of so many columns that are left, how many a kernel takes.
+  std::size_t columns(std::size_t left) const {
+    return is_low() && left >= kMostColumns ? kMostColumns : std::min(left, kTileColumns);
+  }
+  void times(const Right<T>& right, std::size_t columns, T* c, std::size_t c_stride, bool add) const {
+    const TileFunction<T> kernel = !is_low()                 ? kTiles<T>[columns - 1]
+                                   : columns == kMostColumns ? &tile<T, 1, kMostColumns>
+                                                             : kLowTiles<T>[columns - 1];
+    kernel(depth_, data_, right, c, c_stride, rows_, add);
+  }
+
+ private:
+  bool is_low() const { return rows_ <= lanes<T>(); }
+
+  std::size_t rows_;
+  std::size_t depth_;
+  const T* data_;
+};
 
 template <class T>
 std::size_t panel_rows() {
@@ -106,43 +159,69 @@ std::size_t panel_rows() {
 template <class T>
 void multiply_tiles(const PackedMatrix<T>& a, const T* b, std::size_t columns, std::size_t b_stride, T* c,
                     std::size_t c_stride) {
-  constexpr std::size_t kPanel = 2 * lanes<T>();
-  for (std::size_t j = 0; j < columns; j += kTileColumns) {
-    const std::size_t width = std::min(kTileColumns, columns - j);
-    for (std::size_t r = 0; r < a.rows(); r += kPanel) {
-      const std::size_t rows = std::min(kPanel, a.rows() - r);
-      kTiles<T>[width - 1](a.depth(), a.data() + r * a.depth(), b + j * b_stride, 1, b_stride, c + j * c_stride + r,
-                           c_stride, rows, false);
+  for (std::size_t first = 0; first < columns; first += kMostColumns) {
+    const std::size_t end = std::min(first + kMostColumns, columns);
+    for (std::size_t r = 0; r < a.rows(); r += panel_rows<T>()) {
+      const Panel<T> panel(a, r, 0, a.depth());
+      for (std::size_t j = first, width = 0; j < end; j += width) {
+        width = panel.columns(end - j);
+        panel.times({b + j * b_stride, 1, b_stride}, width, c + j * c_stride + r, c_stride, false);
+      }
     }
   }
 }
+
+// A few columns of B^T, copied a cache line of each sample behind the other.
+template <class T>
+class Lines {
+ public:
+  static constexpr std::size_t kColumns = 64 / sizeof(T);  // of a line
+  static constexpr std::size_t kAllColumns = kLinesTogether * kColumns;
+
+  // `columns` are those that B has from here on.
+  void copy(const T* b, std::size_t b_stride, std::size_t samples, std::size_t columns) {
+    for (std::size_t i = 0; i < samples; ++i, b += b_stride) {
+      T* to = data_ + i * kColumns;
+      if (columns >= kAllColumns) {
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < kAllColumns; j += kColumns, to += kLine) {
+          __builtin_prefetch(b + kAllColumns + j, 0, 2);
+          std::memcpy(to, b + j, kColumns * sizeof(T));
+        }
+      } else {
+        for (std::size_t j = 0; j < columns; j += kColumns, to += kLine) {
+          std::copy_n(b + j, std::min(kColumns, columns - j), to);
+        }
+      }
+    }
+  }
+  Right<T> at(std::size_t column) const { return {data_ + column / kColumns * kLine + column % kColumns, kColumns, 1}; }
+
+ private:
+  static constexpr std::size_t kLine = kSamplesPerTile * kColumns;
+
+  alignas(64) T data_[kLinesTogether * kLine];
+};
 
 // As add_product_transposed; where `lower` is set, panels that lie wholly above the diagonal are left out.
 template <class T>
 void add_tiles(const PackedMatrix<T>& a, const T* b, std::size_t columns, std::size_t b_stride, T* c,
                std::size_t c_stride, bool lower) {
-  constexpr std::size_t kPanel = 2 * lanes<T>();
-  alignas(64) T together[kDepthPerTile * kTileStride];
-  for (std::size_t k = 0; k < a.depth(); k += kDepthPerTile) {
-    const std::size_t depth = std::min(kDepthPerTile, a.depth() - k);
-    for (std::size_t j = 0; j < columns; j += kTileColumns) {
-      const std::size_t width = std::min(kTileColumns, columns - j);
-      const T* from = b + k * b_stride + j;
-      if (j + kTileStride <= columns) {  // a whole cache line may be read
-        for (std::size_t i = 0; i < depth; ++i, from += b_stride) {
-          __builtin_prefetch(from + kTileStride);
-          std::memcpy(together + i * kTileStride, from, kTileStride * sizeof(T));
+  // A line is cut into tiles as even as can be: 6 + 6 + 4 columns, which take as long as 16 ought to.
+  constexpr std::size_t kTilesPerLine = (Lines<T>::kColumns + kTileColumns - 1) / kTileColumns;
+  constexpr std::size_t kWidth = (Lines<T>::kColumns + kTilesPerLine - 1) / kTilesPerLine;
+  Lines<T> lines;
+  for (std::size_t k = 0; k < a.depth(); k += kSamplesPerTile) {
+    const std::size_t depth = std::min(kSamplesPerTile, a.depth() - k);
+    for (std::size_t line = 0; line < columns; line += Lines<T>::kColumns) {
+      const std::size_t end = std::min(line + Lines<T>::kColumns, columns);
+      const std::size_t ahead = line % Lines<T>::kAllColumns;
+      if (ahead == 0) lines.copy(b + k * b_stride + line, b_stride, depth, columns - line);
+      for (std::size_t r = lower ? line / panel_rows<T>() * panel_rows<T>() : 0; r < a.rows(); r += panel_rows<T>()) {
+        const Panel<T> panel(a, r, k, depth);
+        for (std::size_t j = line; j < end; j += kWidth) {
+          panel.times(lines.at(ahead + j - line), std::min(kWidth, end - j), c + j * c_stride + r, c_stride, true);
         }
-      } else {
-        for (std::size_t i = 0; i < depth; ++i, from += b_stride) {
-          std::copy_n(from, width, together + i * kTileStride);
-        }
-      }
-      const std::size_t first = lower ? j / kPanel * kPanel : 0;
-      for (std::size_t r = first; r < a.rows(); r += kPanel) {
-        const std::size_t rows = std::min(kPanel, a.rows() - r);
-        kTiles<T>[width - 1](depth, a.data() + r * a.depth() + k * kPanel, together, kTileStride, 1,
-                             c + j * c_stride + r, c_stride, rows, true);
       }
     }
   }
@@ -189,6 +268,9 @@ std::size_t panel_rows() {
   return HWY_DYNAMIC_DISPATCH(panel_rows_double)();
 }
 
+// A panel has two vectors of rows, the last one if no more are left.
+std::size_t padded_height(std::size_t height, std::size_t panel) { return 2 * height <= panel ? panel / 2 : panel; }
+
 template <class T>
 void add_transposed(const T* a, std::size_t rows, std::size_t a_stride, const T* b, std::size_t columns,
                     std::size_t b_stride, std::size_t samples, T* c, std::size_t c_stride, bool lower) {
@@ -206,12 +288,14 @@ template <class T>
 PackedMatrix<T> PackedMatrix<T>::from_columns(const T* a, std::size_t rows, std::size_t depth, std::size_t stride) {
   const std::size_t panel = panel_rows<T>();
   PackedMatrix packed(rows, depth, (rows + panel - 1) / panel * panel * depth);
-  T* out = packed.data_.data();
-  for (std::size_t r = 0; r < rows; r += panel) {
-    const std::size_t height = std::min(panel, rows - r);
-    for (std::size_t k = 0; k < depth; ++k, out += panel) {
+  // Along the columns, as they stand in memory.
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t r = 0; r < rows; r += panel) {
+      const std::size_t height = std::min(panel, rows - r);
+      const std::size_t padded = padded_height(height, panel);
+      T* out = packed.data_.data() + r * depth + k * padded;
       std::copy_n(a + k * stride + r, height, out);
-      std::fill(out + height, out + panel, T{0});
+      std::fill(out + height, out + padded, T{0});
     }
   }
   return packed;
@@ -223,8 +307,9 @@ PackedMatrix<T> PackedMatrix<T>::from_rows(const T* a, std::size_t rows, std::si
   PackedMatrix packed(rows, depth, (rows + panel - 1) / panel * panel * depth);
   T* out = packed.data_.data();
   for (std::size_t r = 0; r < rows; r += panel, out += panel * depth) {
-    for (std::size_t i = 0; i < panel; ++i) {
-      for (std::size_t k = 0; k < depth; ++k) out[k * panel + i] = r + i < rows ? a[(r + i) * stride + k] : T{0};
+    const std::size_t padded = padded_height(std::min(panel, rows - r), panel);
+    for (std::size_t i = 0; i < padded; ++i) {
+      for (std::size_t k = 0; k < depth; ++k) out[k * padded + i] = r + i < rows ? a[(r + i) * stride + k] : T{0};
     }
   }
   return packed;

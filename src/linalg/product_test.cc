@@ -80,6 +80,13 @@ TEST_P(Product, EqualsTheNaiveProductAtTheEdgesOfTiles) {
   }
 }
 
+TEST_P(Product, SumsOverSamplesAreRightWhereColumnsAreMany) {
+  for (const std::size_t columns : {127, 128, 129, 144, 150, 300}) {
+    expect_sum_over_samples_is_right<float>(37, columns, 261);
+    expect_sum_over_samples_is_right<double>(9, columns, 30);
+  }
+}
+
 RC_GTEST_PROP(ProductProperty, EqualsTheNaiveProductOnRandomShapes, ()) {
   const auto size = [](std::size_t most) { return rc::gen::inRange<std::size_t>(1, most); };
   expect_multiply_is_right<float>(*size(100), *size(300), *size(60), *rc::gen::inRange<std::size_t>(0, 5));
