@@ -36,11 +36,35 @@ HWY_INLINE void transform(const T* HWY_RESTRICT a, std::size_t size, T* HWY_REST
   std::copy_n(rest_b, size - i, b + i);
 }
 
+// f(bias, h) for each of the `count` columns of h. They stand one behind the other: where rows do not fill up vectors,
+// one that holds the end of a column and the start of the next gets the bias of both, instead of two with few entries.
+template <class T, class F>
+HWY_INLINE void transform_columns(const T* bias, std::size_t rows, std::size_t count, T* h, const F& f) {
+  const Tag<T> d;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  constexpr std::size_t kMostRows = 512;  // of many rows, the last vector matters little
+  if (rows == 0) return;
+  if (rows % kLanes == 0 || rows > kMostRows) {
+    for (std::size_t j = 0; j < count; ++j) transform(bias, rows, h + j * rows, f);
+    return;
+  }
+  alignas(64) T repeated[kMostRows + kLanes];
+  for (std::size_t i = 0; i < rows + kLanes; ++i) repeated[i] = i < rows ? bias[i] : repeated[i - rows];
+  const std::size_t size = rows * count;
+  const std::size_t step = kLanes % rows;
+  std::size_t row = 0;
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    hn::StoreU(f(hn::LoadU(d, repeated + row), hn::LoadU(d, h + i)), d, h + i);
+    row += step;
+    if (row >= rows) row -= rows;
+  }
+  transform(repeated + row, size - i, h + i, f);
+}
+
 template <class T>
 void bias_only(const T* bias, std::size_t rows, std::size_t count, T* h) {
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    transform(bias, rows, h, [](auto b, auto z) HWY_ATTR { return hn::Add(z, b); });
-  }
+  transform_columns(bias, rows, count, h, [](auto b, auto z) HWY_ATTR { return hn::Add(z, b); });
 }
 
 template <class T>
@@ -49,12 +73,10 @@ void bias_and_sigmoid(const T* bias, std::size_t rows, std::size_t count, T* h) 
   const auto one = hn::Set(d, T{1});
   // Beyond this the sigmoid is 0 or 1 in T, and Exp() leaves its range.
   const auto limit = hn::Set(d, sizeof(T) == 4 ? T{80} : T{700});
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    transform(bias, rows, h, [&](auto b, auto z) HWY_ATTR {
-      const auto x = hn::Clamp(hn::Neg(hn::Add(z, b)), hn::Neg(limit), limit);
-      return hn::Div(one, hn::Add(one, hn::Exp(d, x)));
-    });
-  }
+  transform_columns(bias, rows, count, h, [&](auto b, auto z) HWY_ATTR {
+    const auto x = hn::Clamp(hn::Neg(hn::Add(z, b)), hn::Neg(limit), limit);
+    return hn::Div(one, hn::Add(one, hn::Exp(d, x)));
+  });
 }
 
 template <class T>
@@ -72,33 +94,28 @@ template <class T>
 void bias_and_tanh(const T* bias, std::size_t rows, std::size_t count, T* h) {
   const Tag<T> d;
   const auto limit = hn::Set(d, T{40});  // beyond, tanh is +-1
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    transform(bias, rows, h,
-              [&](auto b, auto z) HWY_ATTR { return hn::Tanh(d, hn::Clamp(hn::Add(z, b), hn::Neg(limit), limit)); });
-  }
+  transform_columns(bias, rows, count, h, [&](auto b, auto z) HWY_ATTR {
+    return hn::Tanh(d, hn::Clamp(hn::Add(z, b), hn::Neg(limit), limit));
+  });
 }
 
 void bias_and_exp(const float* bias, std::size_t rows, std::size_t count, float* h) {
   const Tag<float> d;
   const auto least = hn::Set(d, -87.0F);
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    transform(bias, rows, h, [&](auto b, auto z) HWY_ATTR {
-      const auto x = hn::Add(z, b);
-      return hn::IfThenElseZero(hn::Ge(x, least), hn::Exp(d, hn::Max(x, least)));
-    });
-  }
+  transform_columns(bias, rows, count, h, [&](auto b, auto z) HWY_ATTR {
+    const auto x = hn::Add(z, b);
+    return hn::IfThenElseZero(hn::Ge(x, least), hn::Exp(d, hn::Max(x, least)));
+  });
 }
 
 void bias_and_cosine(const float* bias, std::size_t rows, std::size_t count, float* h) {
   const Tag<float> d;
   const auto limit = hn::Set(d, 39000.0F);  // of Cos()
   const auto undefined = hn::NaN(d);
-  for (std::size_t j = 0; j < count; ++j, h += rows) {
-    transform(bias, rows, h, [&](auto b, auto z) HWY_ATTR {
-      const auto x = hn::Add(z, b);
-      return hn::IfThenElse(hn::Le(hn::Abs(x), limit), hn::Cos(d, x), undefined);
-    });
-  }
+  transform_columns(bias, rows, count, h, [&](auto b, auto z) HWY_ATTR {
+    const auto x = hn::Add(z, b);
+    return hn::IfThenElse(hn::Le(hn::Abs(x), limit), hn::Cos(d, x), undefined);
+  });
 }
 
 // f of the squared distances; rounding may leave one a little below zero.

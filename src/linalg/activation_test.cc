@@ -63,6 +63,25 @@ TEST_P(Activations, AnEntryDoesNotDependOnItsPlace) {
   for (const float value : h) EXPECT_EQ(value, h[0]);
 }
 
+TEST_P(Activations, AColumnGetsTheSameBitsAloneOrAmongOthers) {
+  constexpr std::size_t kCount = 7;
+  Random random(2);
+  for (const std::size_t rows : {1, 3, 5, 13, 50, 90, 511, 513}) {
+    std::vector<float> bias(rows);
+    std::vector<float> start(rows * kCount);
+    for (auto& value : bias) value = static_cast<float>(random.normal());
+    for (auto& value : start) value = static_cast<float>(5 * random.normal());
+    for (const auto& function : {&add_bias<float>, &add_bias_and_squash<float>, &add_bias_and_tanh<float>,
+                                 &add_bias_and_exp, &add_bias_and_cosine}) {
+      auto together = start;
+      auto alone = start;
+      function(bias.data(), rows, kCount, together.data());
+      for (std::size_t j = 0; j < kCount; ++j) function(bias.data(), rows, 1, alone.data() + j * rows);
+      EXPECT_EQ(together, alone) << rows;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Activations, ::testing::ValuesIn(simd_targets()));
 
 }  // namespace
