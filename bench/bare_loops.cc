@@ -140,14 +140,151 @@ __attribute__((target("avx2"))) std::uint64_t by_tables_256(const std::uint8_t* 
   return lanes[0] ^ lanes[1] ^ lanes[2] ^ lanes[3];
 }
 
+// The same with vectors of 16 bytes, of which there are 16.
+template <std::size_t kBytes>
+std::uint64_t by_tables_128(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables) {
+  constexpr std::size_t kCodes = 4;
+  __m128i least[2] = {_mm_set1_epi8(-1), _mm_set1_epi8(-1)};
+  for (std::size_t i = 0; i + kCodes <= count; i += kCodes) {
+    __m128i sums[kCodes][2];
+    for (auto& sum : sums) sum[0] = sum[1] = _mm_setzero_si128();
+    for (std::size_t byte = 0; byte < kBytes; ++byte) {
+      for (std::size_t c = 0; c < kCodes; ++c) {
+        const std::size_t value = codes[(i + c) * kBytes + byte];
+        const auto* at = reinterpret_cast<const __m128i*>(tables + (byte * 256 + value) * kPerTable);
+        sums[c][0] = _mm_adds_epu8(sums[c][0], _mm_load_si128(at));
+        sums[c][1] = _mm_adds_epu8(sums[c][1], _mm_load_si128(at + 1));
+      }
+    }
+    for (const auto& sum : sums) {
+      least[0] = _mm_min_epu8(least[0], sum[0]);
+      least[1] = _mm_min_epu8(least[1], sum[1]);
+    }
+  }
+  std::uint64_t lanes[4];
+  std::memcpy(lanes, least, sizeof lanes);
+  return lanes[0] ^ lanes[1] ^ lanes[2] ^ lanes[3];
+}
+
+using ByTables = std::uint64_t(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables);
+
+template <std::size_t kBytes>
+ByTables& by_tables(const std::string& target) {
+  if (target == "AVX2") return by_tables_256<kBytes>;
+  return by_tables_128<kBytes>;
+}
+
+constexpr std::size_t kSteps = 1'000'000;  // of each chain of multiply-adds
+constexpr std::size_t kChains = 12;        // as many as hide how long a step takes
+constexpr std::size_t kChains512 = 24;
+
+volatile float used_sum = 0;  // so that sums are not optimised away
+
+__attribute__((target("avx512f"))) double multiply_adds_512() {
+  const __m512 x = _mm512_set1_ps(0.5F);
+  __m512 sums[kChains512];
+  for (auto& sum : sums) sum = x;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+#pragma GCC unroll 24
+    for (std::size_t c = 0; c < kChains512; ++c) sums[c] = _mm512_fmadd_ps(sums[c], x, x);
+  }
+  for (const auto& sum : sums) used_sum = used_sum + _mm512_cvtss_f32(sum);
+  return 2.0 * 16 * kChains512 * kSteps;
+}
+
+__attribute__((target("avx2,fma"))) double multiply_adds_256() {
+  const __m256 x = _mm256_set1_ps(0.5F);
+  __m256 sums[kChains];
+  for (auto& sum : sums) sum = x;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+#pragma GCC unroll 12
+    for (std::size_t c = 0; c < kChains; ++c) sums[c] = _mm256_fmadd_ps(sums[c], x, x);
+  }
+  for (const auto& sum : sums) used_sum = used_sum + _mm256_cvtss_f32(sum);
+  return 2.0 * 8 * kChains * kSteps;
+}
+
+double multiply_adds_128() {
+  const __m128 x = _mm_set1_ps(0.5F);
+  __m128 sums[kChains];
+  for (auto& sum : sums) sum = x;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+#pragma GCC unroll 12
+    for (std::size_t c = 0; c < kChains; ++c) sums[c] = _mm_add_ps(_mm_mul_ps(sums[c], x), x);
+  }
+  for (const auto& sum : sums) used_sum = used_sum + _mm_cvtss_f32(sum);
+  return 2.0 * 4 * kChains * kSteps;
+}
+
+double multiply_adds_scalar() {
+  const __m128 x = _mm_set_ss(0.5F);
+  __m128 sums[kChains];
+  for (auto& sum : sums) sum = x;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+#pragma GCC unroll 12
+    for (std::size_t c = 0; c < kChains; ++c) sums[c] = _mm_add_ss(_mm_mul_ss(sums[c], x), x);
+  }
+  for (const auto& sum : sums) used_sum = used_sum + _mm_cvtss_f32(sum);
+  return 2.0 * kChains * kSteps;
+}
+
+// exp(x) for |x| < 80: 2^n times a polynomial of what is left, within half of log 2 of zero.
+__attribute__((target("avx2,fma"), always_inline)) inline __m256 exp_256(__m256 x) {
+  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504F)), 8);
+  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x);
+  r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), r);
+  __m256 p = _mm256_set1_ps(1.0F / 720);
+  for (const float factor : {1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) {
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(factor));
+  }
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+}
+
 }  // namespace
 
-std::uint64_t bare_tables(const std::uint8_t* codes, std::size_t count, std::size_t bytes, const std::uint8_t* queries,
-                          std::size_t query_count) {
-  const auto run = bytes == 4    ? by_tables_256<4>
-                   : bytes == 8  ? by_tables_256<8>
-                   : bytes == 16 ? by_tables_256<16>
-                                 : by_tables_256<32>;
+double bare_multiply_adds(const std::string& target) {
+  if (target.starts_with("AVX3")) return multiply_adds_512();
+  if (target == "AVX2") return multiply_adds_256();
+  return target == "SCALAR" ? multiply_adds_scalar() : multiply_adds_128();
+}
+
+__attribute__((target("avx2,fma"))) void bare_sigmoids(float bias, std::size_t count, float* h) {
+  const __m256 one = _mm256_set1_ps(1);
+  const __m256 minus = _mm256_set1_ps(-bias);
+  for (std::size_t i = 0; i + 8 <= count; i += 8) {
+    const __m256 x = _mm256_sub_ps(minus, _mm256_loadu_ps(h + i));
+    const __m256 bounded = _mm256_max_ps(_mm256_min_ps(x, _mm256_set1_ps(80)), _mm256_set1_ps(-80));
+    _mm256_storeu_ps(h + i, _mm256_div_ps(one, _mm256_add_ps(one, exp_256(bounded))));
+  }
+}
+
+__attribute__((target("avx2"))) void bare_exchange(const float* plus, const float* minus, std::size_t count,
+                                                   float* sum) {
+  for (std::size_t i = 0; i + 8 <= count; i += 8) {
+    const __m256 change = _mm256_sub_ps(_mm256_loadu_ps(plus + i), _mm256_loadu_ps(minus + i));
+    _mm256_storeu_ps(sum + i, _mm256_add_ps(_mm256_loadu_ps(sum + i), change));
+  }
+}
+
+__attribute__((target("avx2"))) float bare_most(const float* values, std::size_t count) {
+  __m256 even = _mm256_loadu_ps(values);
+  __m256 odd = _mm256_loadu_ps(values + 8);
+  for (std::size_t i = 16; i + 16 <= count; i += 16) {
+    even = _mm256_max_ps(even, _mm256_loadu_ps(values + i));
+    odd = _mm256_max_ps(odd, _mm256_loadu_ps(values + i + 8));
+  }
+  const __m256 both = _mm256_max_ps(even, odd);
+  __m128 four = _mm_max_ps(_mm256_castps256_ps128(both), _mm256_extractf128_ps(both, 1));
+  four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+}
+
+std::uint64_t bare_tables(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
+                          const std::uint8_t* queries, std::size_t query_count) {
+  ByTables& run = bytes == 4    ? by_tables<4>(target)
+                  : bytes == 8  ? by_tables<8>(target)
+                  : bytes == 16 ? by_tables<16>(target)
+                                : by_tables<32>(target);
   std::vector<std::uint8_t> room(bytes * 256 * kPerTable + 64);
   std::uint8_t* tables = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64);
   std::uint64_t total = 0;
@@ -176,6 +313,19 @@ std::uint64_t bare_popcounts(const std::string& target, const std::uint8_t* code
     }
   }
   return total;
+}
+
+__attribute__((target("popcnt"))) std::uint64_t bare_differing(const std::uint8_t* words, std::size_t count,
+                                                               const std::uint8_t* query, std::size_t word_bytes) {
+  std::uint64_t own = 0;
+  std::memcpy(&own, query, word_bytes);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, words + i * word_bytes, word_bytes == 4 ? 4 : 8);
+    sum += static_cast<std::uint64_t>(std::popcount(word ^ own));
+  }
+  return sum;
 }
 
 std::uint64_t bare_read(const std::uint8_t* codes, std::size_t bytes) {

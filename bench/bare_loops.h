@@ -13,11 +13,28 @@ namespace bdnn::bench {
 std::uint64_t bare_popcounts(const std::string& target, const std::uint8_t* codes, std::size_t bytes,
                              const std::uint64_t* words, std::size_t queries);
 
-// The same for codes of 4, 8, 16 or 32 bytes with AVX2, by tables of the values of each byte of a code for 32 queries
-// side by side, which are made first: the least distance of each query, which nobody looks at. What is left of
+// The same for codes of 4, 8, 16 or 32 bytes with AVX2 or SSSE3, by tables of the values of each byte of a code for 32
+// queries side by side, which are made first: the least distance of each query, which nobody looks at. What is left of
 // query_count after the last 32 is left out.
-std::uint64_t bare_tables(const std::uint8_t* codes, std::size_t count, std::size_t bytes, const std::uint8_t* queries,
-                          std::size_t query_count);
+std::uint64_t bare_tables(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
+                          const std::uint8_t* queries, std::size_t query_count);
+
+// Multiply-adds of floats in registers, as fast as the instructions of `target` go: returns how many operations that
+// was, a multiply-add being two.
+double bare_multiply_adds(const std::string& target);
+
+// h = 1 / (1 + exp(-(h + bias))) of `count` floats, accurate to 1e-6, with AVX2 and FMA.
+void bare_sigmoids(float bias, std::size_t count, float* h);
+
+// sum[i] += plus[i] - minus[i], with AVX2; count is a multiple of 8.
+void bare_exchange(const float* plus, const float* minus, std::size_t count, float* sum);
+
+// The largest of `count` floats, with AVX2; count is a multiple of 16.
+float bare_most(const float* values, std::size_t count);
+
+// The bits in which `count` words of 4 or 8 bytes differ from the word at `query`.
+std::uint64_t bare_differing(const std::uint8_t* words, std::size_t count, const std::uint8_t* query,
+                             std::size_t word_bytes);
 
 // Every byte read once.
 std::uint64_t bare_read(const std::uint8_t* codes, std::size_t bytes);

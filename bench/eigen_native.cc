@@ -6,6 +6,7 @@
 
 namespace bdnn::bench {
 
+using EigenNative::ArrayXf;
 using EigenNative::Lower;
 using EigenNative::Map;
 using EigenNative::MatrixXd;
@@ -29,6 +30,16 @@ void eigen_add_transposed(const float* a, const float* b, float* c, long rows, l
 void eigen_add_gram(const float* x, float* c, long dimension, long samples) {
   Map<MatrixXf> sum(c, dimension, dimension);
   sum.selfadjointView<Lower>().rankUpdate(Map<const MatrixXf>(x, dimension, samples));
+}
+
+void eigen_sigmoid(const float* bias, long rows, long columns, float* h) {
+  auto z = Map<MatrixXf>(h, rows, columns).array();
+  z = (z.colwise() + Map<const ArrayXf>(bias, rows)).logistic();
+}
+
+void eigen_tanh(const float* bias, long rows, long columns, float* h) {
+  auto z = Map<MatrixXf>(h, rows, columns).array();
+  z = (z.colwise() + Map<const ArrayXf>(bias, rows)).tanh();
 }
 
 }  // namespace bdnn::bench

@@ -1,7 +1,9 @@
 // Exact neighbours beside the bare product that they need: the same queries times the same database, in float, by the
-// same kernel on as many threads.
+// same kernel on as many threads. For each SIMD target that is named, or for the best; with the first also
+// beside Faiss's flat index, whose distances are floats.
 //
-//     build/bench/bench/ground_truth_bench [DATABASE QUERIES [K [THREADS [ROUNDS [euclidean|cosine]]]]]
+//     ground_truth_bench [--target AVX2]... [DATABASE QUERIES [K [THREADS [ROUNDS [euclidean|cosine]]]]]
+#include <faiss/IndexFlat.h>
 #include <fmt/format.h>
 
 #include <fstream>
@@ -10,7 +12,9 @@
 #include "base/blocks.h"
 #include "bdnn/bdnn.h"
 #include "bdnn/ground_truth.h"
+#include "faiss_rival.h"
 #include "linalg/product.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
@@ -52,14 +56,16 @@ void bare_product(const std::vector<float>& database, const std::vector<float>& 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto arguments = bdnn::bench::arguments_of(argc, argv, {bdnn::simd_target()});
   const std::string folder = "/usr/share/datasets/fashion-mnist/";
-  const auto database = bdnn::load_vectors(argc > 1 ? argv[1] : folder + "train-images-idx3-ubyte.gz");
-  const auto queries = bdnn::load_vectors(argc > 2 ? argv[2] : folder + "t10k-images-idx3-ubyte.gz");
+  const auto database = bdnn::load_vectors(arguments(0, folder + "train-images-idx3-ubyte.gz"));
+  const auto queries = bdnn::load_vectors(arguments(1, folder + "t10k-images-idx3-ubyte.gz"));
   bdnn::GroundTruthOptions options;
-  options.k = argc > 3 ? std::stoul(argv[3]) : 50;
-  options.threads = argc > 4 ? std::stoi(argv[4]) : 2;
-  const int rounds = argc > 5 ? std::stoi(argv[5]) : 3;
-  if (argc > 6 && std::string(argv[6]) == "cosine") options.metric = bdnn::Metric::cosine;
+  options.k = std::stoul(arguments(2, "50"));
+  options.threads = std::stoi(arguments(3, "2"));
+  const int rounds = std::stoi(arguments(4, "3"));
+  if (arguments(5, "euclidean") == "cosine") options.metric = bdnn::Metric::cosine;
+  bdnn::bench::set_faiss_threads(options.threads);
   bdnn::Progress progress;
 
   const auto ours = [&] { bdnn::exact_neighbours(database, queries, options, progress); };
@@ -67,12 +73,29 @@ int main(int argc, char** argv) {
   const std::string memory = peak_memory();  // before there are floats of it all
   const auto database_floats = as_floats(database);
   const auto query_floats = as_floats(queries);
-  const auto times = bdnn::bench::best_times(
-      rounds, {[&] { bare_product(database_floats, query_floats, database.dimension(), options.threads); }, ours});
-  fmt::print("{}\n", bdnn::bench::machine());
-  fmt::print("{} queries, {} x {} {}, k = {}, {} threads\n", queries.size(), database.size(), database.dimension(),
-             bdnn::name_of(database.shape().element), options.k, options.threads);
-  fmt::print("bare product     {:8.2f} s\n", times[0]);
-  fmt::print("exact neighbours {:8.2f} s  {:.2f} times the bare product; {} at most\n", times[1], times[1] / times[0],
-             memory);
+  faiss::IndexFlatL2 flat(static_cast<int>(database.dimension()));
+  flat.add(static_cast<bdnn::bench::faiss_id>(database.size()), database_floats.data());
+  std::vector<float> distances(queries.size() * options.k);
+  std::vector<bdnn::bench::faiss_id> ids(distances.size());
+  fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
+  fmt::print("{} queries, {} x {} {}, k = {}, {} threads; {} at most\n", queries.size(), database.size(),
+             database.dimension(), bdnn::name_of(database.shape().element), options.k, options.threads, memory);
+  for (const std::string& target : arguments.targets) {
+    bdnn::force_simd_target(target);
+    bdnn::bench::Rivals rivals = {
+        [&] { bare_product(database_floats, query_floats, database.dimension(), options.threads); }, ours};
+    if (target == arguments.targets.front()) {
+      rivals.emplace_back([&] {
+        flat.search(static_cast<bdnn::bench::faiss_id>(queries.size()), query_floats.data(),
+                    static_cast<bdnn::bench::faiss_id>(options.k), distances.data(), ids.data());
+      });
+    }
+    // CPU time, of all threads together.
+    const auto times = bdnn::bench::best_times(rounds, rivals, bdnn::bench::cpu_now);
+    fmt::print("{}: bare product {:.2f} s, exact neighbours {:.2f} s, {:.2f} times as long", target, times[0], times[1],
+               times[1] / times[0]);
+    if (times.size() > 2) fmt::print("; Faiss {:.2f} s, {:.2f} times ours", times[2], times[2] / times[1]);
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
 }

@@ -1,5 +1,9 @@
-// Search through tables beside the scan and beside Faiss: mih_bench [CODES QUERIES]. Queries are distinct and were not
-// seen before; every time is the best of three passes over all of them, in one call, on one thread.
+// Search through tables beside the scan and beside Faiss: mih_bench [--target AVX2]... [CODES QUERIES]. Queries are
+// distinct and were not seen before; every time is the best of three passes over all of them, in one call, on one
+// thread. Ours is measured with each SIMD target that is named, or with the best, and Faiss beside the first.
+//
+// `bare` visits the buckets that a search must visit and adds up the bits in which their codes differ from the query:
+// no threshold, no neighbours, and no code compared with what was met before.
 //
 // Faiss's IndexBinaryMultiHash looks at a fixed number of flipped bits per table. It is given two numbers of tables:
 // ours, and one per 16 bits; and the fewest flips that find all within a radius, or one flip where the k nearest are
@@ -10,9 +14,16 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include <array>
+
+#include "bare_loops.h"
 #include "bdnn/index.h"
 #include "faiss_rival.h"
+#include "search/combinations.h"
+#include "search/content.h"
+#include "search/queries.h"
 #include "search_data.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
@@ -20,12 +31,50 @@ namespace {
 using bdnn::Codes;
 using bdnn::bench::faiss_id;
 
+std::uint64_t sink = 0;
+
 struct Regime {
   std::string name;
   Codes database;
   Codes queries;
   bdnn::SearchOptions options;
 };
+
+// Of the buckets of the first `steps` steps (search/mih.h).
+std::uint64_t bare_probes(const bdnn::HashTables& tables, const std::uint8_t* query, std::size_t steps) {
+  std::uint64_t sum = 0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    const bdnn::HashTable& table = tables.tables[step % tables.tables.size()];
+    const std::size_t flips = step / tables.tables.size();
+    if (flips > table.bits) continue;
+    const std::uint32_t own = bdnn::substring(query, table.first_bit, table.bits);
+    bdnn::Combinations combinations(table.bits, flips);
+    std::array<std::uint32_t, 64> keys;
+    while (const std::size_t count = combinations.take(keys.data(), keys.size())) {
+      std::size_t present = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t key = keys[i] ^ own;
+        keys[present] = key;
+        present += table.has(key) ? 1 : 0;
+      }
+      for (std::size_t i = 0; i < present; ++i) __builtin_prefetch(table.starts + keys[i]);
+      for (std::size_t i = 0; i < present; ++i) {
+        for (std::size_t w = 0; w < tables.words(); ++w) {
+          __builtin_prefetch(table.planes + (w * tables.count + table.starts[keys[i]]) * tables.word_bytes());
+        }
+      }
+      for (std::size_t i = 0; i < present; ++i) {
+        const std::size_t begin = table.starts[keys[i]];
+        const std::size_t codes = table.starts[keys[i] + 1] - begin;
+        for (std::size_t w = 0; w < tables.words(); ++w) {
+          sum += bdnn::bench::bare_differing(table.planes + (w * tables.count + begin) * tables.word_bytes(), codes,
+                                             query + w * tables.word_bytes(), tables.word_bytes());
+        }
+      }
+    }
+  }
+  return sum;
+}
 
 std::size_t allocated() {
   const auto info = mallinfo2();
@@ -46,7 +95,7 @@ double share_found(const bdnn::Results& exact, const std::vector<std::int32_t>& 
   return static_cast<double>(found) / static_cast<double>(all);
 }
 
-void run(const Regime& regime) {
+void run(const Regime& regime, const std::vector<std::string>& targets) {
   const auto& database = regime.database;
   const auto n = static_cast<faiss_id>(database.size());
   const double per_code = 1 / static_cast<double>(database.size());
@@ -101,10 +150,20 @@ void run(const Regime& regime) {
     hashes.push_back({std::move(hash), seconds, static_cast<double>(allocated() - before) * per_code});
   }
 
-  bdnn::bench::Rivals rivals = {ours(bdnn::Plan::scan), ours(bdnn::Plan::mih), ours(bdnn::Plan::automatic),
+  // How far a search must go: to the k-th nearest, and through all that are as near.
+  ours(bdnn::Plan::mih)();
+  std::vector<std::size_t> steps;
+  for (std::size_t q = 0; q < results.size(); ++q) steps.push_back(1 + (radius ? *radius : results[q].back().distance));
+  const auto& tables = index.content().segments.front().tables;
+  bdnn::PreparedQueries prepared;
+  prepared.assign(regime.queries, 0, regime.queries.size());
+  const auto bare = [&] {
+    for (std::size_t q = 0; q < steps.size(); ++q) sink += bare_probes(tables, prepared[q], steps[q]);
+  };
+  bdnn::bench::Rivals rivals = {ours(bdnn::Plan::scan), ours(bdnn::Plan::mih), ours(bdnn::Plan::automatic), bare,
                                 faiss_search(flat)};
   for (const auto& hash : hashes) rivals.push_back(faiss_search(*hash.index));
-  const auto times = bdnn::bench::best_times(3, rivals);
+  const auto times = bdnn::bench::best_times(3, rivals, bdnn::bench::cpu_now);
   const double queries = static_cast<double>(regime.queries.size()) / 1e6;
   fmt::print("{}: {} codes of {} bits, {} queries, {}\n", regime.name, database.size(), database.bits(),
              regime.queries.size(), radius ? fmt::format("radius {}", *radius) : fmt::format("k {}", k));
@@ -117,16 +176,23 @@ void run(const Regime& regime) {
   line(fmt::format("our {} tables", our_tables), static_cast<double>(index.info().bytes) * per_code, 1,
        fmt::format("; built in {:.1f} s", built));
   line("our planner's choice", static_cast<double>(index.info().bytes) * per_code, 2, "");
-  line("Faiss flat", code, 3, "");
+  line("bare", static_cast<double>(index.info().bytes) * per_code, 3, "");
+  for (std::size_t t = 1; t < targets.size(); ++t) {
+    bdnn::force_simd_target(targets[t]);
+    const auto own = bdnn::bench::best_times(3, {rivals[0], rivals[1]}, bdnn::bench::cpu_now);
+    fmt::print("  {}: our scan {:.2f} us, our tables {:.2f} us\n", targets[t], own[0] / queries, own[1] / queries);
+  }
+  bdnn::force_simd_target(targets.front());
+  line("Faiss flat", code, 4, "");
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     std::string more = fmt::format("; built in {:.1f} s", hashes[i].built);
     if (!radius) {
       rivals[1]();
-      rivals[4 + i]();
+      rivals[5 + i]();
       more += fmt::format("; finds {:.3f}", share_found(results, distances, k));
     }
     line(fmt::format("Faiss multi-hash, {} tables, {} flips", hashes[i].index->nhash, hashes[i].index->nflip),
-         hashes[i].bytes, 4 + i, more);
+         hashes[i].bytes, 5 + i, more);
   }
   std::fflush(stdout);
 }
@@ -134,22 +200,28 @@ void run(const Regime& regime) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto arguments = bdnn::bench::arguments_of(argc, argv, {bdnn::simd_target()});
+  bdnn::force_simd_target(arguments.targets.front());
   bdnn::bench::set_faiss_threads(1);
   fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
   constexpr std::size_t kMillion = 1'000'000;
   run({"clustered",
        bdnn::bench::clustered_codes(64, kMillion, 20'000, 0.05, 1, 2),
        bdnn::bench::clustered_codes(64, 2000, 20'000, 0.05, 1, 3),
-       {.k = 10}});
-  run({"random", bdnn::bench::random_codes(64, kMillion, 4), bdnn::bench::random_codes(64, 200, 5), {.k = 10}});
+       {.k = 10}},
+      arguments.targets);
+  run({"random", bdnn::bench::random_codes(64, kMillion, 4), bdnn::bench::random_codes(64, 200, 5), {.k = 10}},
+      arguments.targets);
   run({"random",
        bdnn::bench::random_codes(32, 10 * kMillion, 6),
        bdnn::bench::random_codes(32, 2000, 7),
-       {.radius = 2}});
-  if (argc == 3) {
-    const Codes base = bdnn::load_codes(argv[1]);
-    const Codes queries = bdnn::bench::first_codes(bdnn::load_codes(argv[2]), 2000);
-    run({argv[1], base, queries, {.k = 10}});
-    run({argv[1], base, queries, {.radius = 2}});
+       {.radius = 2}},
+      arguments.targets);
+  if (arguments.rest.size() == 2) {
+    const Codes base = bdnn::load_codes(arguments.rest[0]);
+    const Codes queries = bdnn::bench::first_codes(bdnn::load_codes(arguments.rest[1]), 2000);
+    run({arguments.rest[0], base, queries, {.k = 10}}, arguments.targets);
+    run({arguments.rest[0], base, queries, {.radius = 2}}, arguments.targets);
   }
+  fmt::print("({})\n", sink % 10);
 }

@@ -1,12 +1,12 @@
-// One evaluation of UH-BDNN's objective and gradient, beside the bare products that it is made of, on one thread.
+// One evaluation of UH-BDNN's objective and gradient, beside the bare products that it is made of, on one thread. For
+// each SIMD target that is named or that the machine has.
 //
-//     build/bench/bench/objective_bench [SAMPLES [DIMENSION]]
+//     build/bench/bench/objective_bench [--target AVX2]... [SAMPLES [DIMENSION]]
 #include <fmt/format.h>
-
-#include <cstdlib>
 
 #include "base/random.h"
 #include "learn/objective.h"
+#include "targets.h"
 #include "timing.h"
 
 using namespace bdnn;
@@ -20,8 +20,9 @@ struct NoTerm final : Similarity {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::size_t samples = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 60000;
-  const std::size_t dimension = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 784;
+  const auto arguments = bench::arguments_of(argc, argv, simd_targets());
+  const std::size_t samples = std::stoul(arguments(0, "60000"));
+  const std::size_t dimension = std::stoul(arguments(1, "784"));
   Random random(1);
   std::vector<float> values(samples * dimension);
   for (auto& value : values) value = static_cast<float>(random.uniform());
@@ -64,9 +65,13 @@ int main(int argc, char** argv) {
       }
     }
   };
-  const auto times =
-      bench::best_times(7, {products, [&] { objective.evaluate(parameters.data(), batch, gradient.data()); }});
-  fmt::print("{}\n", bench::machine());
-  fmt::print("{} x {}, 120-50-32: bare products {:.3f} s, objective and gradient {:.3f} s, {:.2f} times as long\n",
-             samples, dimension, times[0], times[1], times[1] / times[0]);
+  fmt::print("{}\n{} x {}, 120-50-32\n", bench::machine(), samples, dimension);
+  for (const std::string& target : arguments.targets) {
+    force_simd_target(target);
+    const auto times = bench::best_times(
+        target == "SCALAR" ? 2 : 7, {products, [&] { objective.evaluate(parameters.data(), batch, gradient.data()); }},
+        bench::cpu_now);
+    fmt::print("{}: bare products {:.3f} s, objective and gradient {:.3f} s, {:.2f} times as long\n", target, times[0],
+               times[1], times[1] / times[0]);
+  }
 }

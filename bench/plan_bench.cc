@@ -1,9 +1,11 @@
-// The planner's choice beside both plans, over a grid of regimes: plan_bench [CODES QUERIES]... One thread, so
-// that CPU time, which other programs lengthen little, is what a search takes.
+// The planner's choice beside both plans, over a grid of regimes, for each SIMD target that is named, or for the
+// best: plan_bench [--target AVX2]... [CODES QUERIES]... One thread, so that CPU time, which other programs
+// lengthen little, is what a search takes.
 #include <fmt/format.h>
 
 #include "bdnn/index.h"
 #include "search_data.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
@@ -87,13 +89,12 @@ void database(const std::string& name, const Codes& codes, const Codes& queries)
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void grid(const std::vector<std::string>& files) {
   constexpr auto kHeader =
       "codes              n bits  asked      batch      scan    tables   planner  choice  ratio   expected: scan, "
       "tables";
-  fmt::print("{}\nmicroseconds per query, one thread\n{}\n", bdnn::bench::machine(), kHeader);
+  fmt::print("\n{}: microseconds per query, one thread\n{}\n", bdnn::simd_target(), kHeader);
+  regimes.clear();
   for (const std::size_t n : {20'000, 200'000, 1'000'000}) {
     for (const std::size_t bits : {16, 32, 64, 128}) {
       database("random", bdnn::bench::random_codes(bits, n, 1), bdnn::bench::random_codes(bits, kBatch, 2));
@@ -101,11 +102,24 @@ int main(int argc, char** argv) {
                bdnn::bench::clustered_codes(bits, kBatch, n / 50, 0.05, 1, 3));
     }
   }
-  for (int i = 1; i + 1 < argc; i += 2) database("learned", bdnn::load_codes(argv[i]), bdnn::load_codes(argv[i + 1]));
+  for (std::size_t i = 0; i + 1 < files.size(); i += 2) {
+    database("learned", bdnn::load_codes(files[i]), bdnn::load_codes(files[i + 1]));
+  }
   std::sort(regimes.begin(), regimes.end(), [](const Regime& a, const Regime& b) { return a.ratio > b.ratio; });
-  fmt::print("\nthe worst of {} regimes:\n{}\n", regimes.size(), kHeader);
+  fmt::print("\n{}: the worst of {} regimes:\n{}\n", bdnn::simd_target(), regimes.size(), kHeader);
   for (std::size_t i = 0; i < std::min(kWorstShown, regimes.size()); ++i) fmt::print("{}\n", regimes[i].line);
   const auto over = std::count_if(regimes.begin(), regimes.end(), [](const Regime& r) { return r.ratio > kLimit; });
   fmt::print("{} of {} regimes over {}; the worst ratio of the planner's time to the better plan's is {:.2f}\n", over,
              regimes.size(), kLimit, regimes.front().ratio);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto arguments = bdnn::bench::arguments_of(argc, argv, {bdnn::simd_target()});
+  fmt::print("{}\n", bdnn::bench::machine());
+  for (const std::string& target : arguments.targets) {
+    bdnn::force_simd_target(target);
+    grid(arguments.rest);
+  }
 }

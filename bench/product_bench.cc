@@ -1,26 +1,29 @@
-// The matrix products of training and encoding on one thread: ours, chosen at run time, beside Eigen built for this
-// machine and OpenBLAS as Debian installs it. GFLOP/s, and our speed over theirs.
+// The matrix products of training and encoding on one thread: ours, with each SIMD target that is named or that the
+// machine has, beside the limit of its instructions and of the memory; with the first target also beside Eigen built
+// for this machine and OpenBLAS as Debian installs it. GFLOP/s, and our speed over theirs.
 //
-//     build/bench/bench/product_bench
+//     build/bench/bench/product_bench [--target AVX2]...
 #include <cblas.h>
 #include <fmt/format.h>
 
 #include <random>
 
+#include "bare_loops.h"
 #include "base/blocks.h"
 #include "bdnn/version.h"
 #include "eigen_native.h"
 #include "linalg/product.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
 
 using bdnn::PackedMatrix;
-using bdnn::bench::best_times;
 
-constexpr std::size_t kSamples = 60000;
+constexpr std::size_t kSamples = 20000;  // more than the caches hold
 constexpr std::size_t kDimension = 784;
 constexpr int kRounds = 7;
+bool with_rivals = false;
 
 template <class T>
 std::vector<T> random_values(std::size_t n) {
@@ -31,10 +34,25 @@ std::vector<T> random_values(std::size_t n) {
   return values;
 }
 
-void print(const std::string& what, double flops, const std::vector<double>& times) {
-  const auto speed = [&](std::size_t i) { return flops / times[i] / 1e9; };
-  fmt::print("{:<34} {:>8.1f} {:>14.1f} {:>10.1f} {:>14.2f} {:>16.2f}\n", what, speed(0), speed(1), speed(2),
-             times[1] / times[0], times[2] / times[0]);
+// Our time, Eigen's and OpenBLAS's for so many operations on values of T, the larger factor of which is read once.
+template <class T>
+void compare(const std::string& what, double flops, const std::vector<T>& read, bdnn::bench::Rivals rivals) {
+  const std::string target = bdnn::simd_target();
+  double peak_flops = 0;
+  if (!with_rivals) rivals.resize(1);
+  rivals.emplace_back([&] { peak_flops = bdnn::bench::bare_multiply_adds(target); });
+  rivals.emplace_back(
+      [&] { bdnn::bench::bare_read(reinterpret_cast<const std::uint8_t*>(read.data()), read.size() * sizeof(T)); });
+  // CPU time: all have one thread, and other programs lengthen it little.
+  const auto times = bdnn::bench::best_times(with_rivals ? kRounds : 3, rivals, bdnn::bench::cpu_now);
+  const double slower = target == "SCALAR" ? 1 : sizeof(T) / sizeof(float);  // a vector has fewer doubles
+  const double limit = std::max(flops / peak_flops * times[times.size() - 2] * slower, times.back());
+  fmt::print("{:<34} {:>8.1f} {:>8.1f} {:>7.2f}", what, flops / limit / 1e9, flops / times[0] / 1e9, limit / times[0]);
+  for (std::size_t i = 1; i + 2 < times.size(); ++i) {
+    fmt::print(" {:>12.1f} ({:.2f})", flops / times[i] / 1e9, times[i] / times[0]);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
 }
 
 template <class F>
@@ -49,36 +67,36 @@ void forward(const std::vector<float>& x, std::size_t rows) {
   const auto packed = PackedMatrix<float>::from_columns(w.data(), rows, kDimension, rows);
   const int m = static_cast<int>(rows);
   const int k = static_cast<int>(kDimension);
-  print(fmt::format("forward  {} x {} * {} x {}", rows, kDimension, kDimension, kSamples),
-        2.0 * static_cast<double>(rows * kDimension * kSamples),
-        best_times(kRounds, {[&] {
-                               for_each_tile([&](std::size_t i, std::size_t n) {
-                                 bdnn::multiply(packed, &x[i * kDimension], n, kDimension, &h[i * rows], rows);
-                               });
-                             },
-                             [&] { bdnn::bench::eigen_multiply(w.data(), x.data(), h.data(), m, kSamples, k); },
-                             [&] {
-                               cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, kSamples, k, 1, w.data(), m,
-                                           x.data(), k, 0, h.data(), m);
-                             }}));
+  compare(fmt::format("forward  {} x {} * {} x {}", rows, kDimension, kDimension, kSamples),
+          2.0 * static_cast<double>(rows * kDimension * kSamples), x,
+          {[&] {
+             for_each_tile([&](std::size_t i, std::size_t n) {
+               bdnn::multiply(packed, &x[i * kDimension], n, kDimension, &h[i * rows], rows);
+             });
+           },
+           [&] { bdnn::bench::eigen_multiply(w.data(), x.data(), h.data(), m, kSamples, k); },
+           [&] {
+             cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, kSamples, k, 1, w.data(), m, x.data(), k, 0,
+                         h.data(), m);
+           }});
 }
 
 void forward_double(std::size_t rows) {
-  constexpr std::size_t kFewer = kSamples / 4;
+  constexpr std::size_t kFewer = kSamples / 2;
   const auto x = random_values<double>(kDimension * kFewer);
   const auto w = random_values<double>(rows * kDimension);
   std::vector<double> h(rows * kFewer);
   const auto packed = PackedMatrix<double>::from_columns(w.data(), rows, kDimension, rows);
   const int m = static_cast<int>(rows);
   const int k = static_cast<int>(kDimension);
-  print(fmt::format("forward  {} x {} * {} x {} f64", rows, kDimension, kDimension, kFewer),
-        2.0 * static_cast<double>(rows * kDimension * kFewer),
-        best_times(kRounds, {[&] { bdnn::multiply(packed, x.data(), kFewer, kDimension, h.data(), rows); },
-                             [&] { bdnn::bench::eigen_multiply(w.data(), x.data(), h.data(), m, kFewer, k); },
-                             [&] {
-                               cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, kFewer, k, 1, w.data(), m,
-                                           x.data(), k, 0, h.data(), m);
-                             }}));
+  compare(fmt::format("forward  {} x {} * {} x {} f64", rows, kDimension, kDimension, kFewer),
+          2.0 * static_cast<double>(rows * kDimension * kFewer), x,
+          {[&] { bdnn::multiply(packed, x.data(), kFewer, kDimension, h.data(), rows); },
+           [&] { bdnn::bench::eigen_multiply(w.data(), x.data(), h.data(), m, kFewer, k); },
+           [&] {
+             cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, m, kFewer, k, 1, w.data(), m, x.data(), k, 0,
+                         h.data(), m);
+           }});
 }
 
 void gradient(const std::vector<float>& x, std::size_t rows) {
@@ -86,50 +104,53 @@ void gradient(const std::vector<float>& x, std::size_t rows) {
   std::vector<float> g(rows * kDimension);
   const int m = static_cast<int>(rows);
   const int n = static_cast<int>(kDimension);
-  print(
-      fmt::format("gradient {} x {} * {} x {}", rows, kSamples, kSamples, kDimension),
-      2.0 * static_cast<double>(rows * kDimension * kSamples),
-      best_times(kRounds, {[&] {
-                             for_each_tile([&](std::size_t i, std::size_t samples) {
-                               bdnn::add_product_transposed(&delta[i * rows], rows, rows, &x[i * kDimension],
-                                                            kDimension, kDimension, samples, g.data(), rows);
-                             });
-                           },
-                           [&] { bdnn::bench::eigen_add_transposed(delta.data(), x.data(), g.data(), m, n, kSamples); },
-                           [&] {
-                             cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, kSamples, 1, delta.data(), m,
-                                         x.data(), n, 1, g.data(), m);
-                           }}));
+  compare(fmt::format("gradient {} x {} * {} x {}", rows, kSamples, kSamples, kDimension),
+          2.0 * static_cast<double>(rows * kDimension * kSamples), x,
+          {[&] {
+             for_each_tile([&](std::size_t i, std::size_t samples) {
+               bdnn::add_product_transposed(&delta[i * rows], rows, rows, &x[i * kDimension], kDimension, kDimension,
+                                            samples, g.data(), rows);
+             });
+           },
+           [&] { bdnn::bench::eigen_add_transposed(delta.data(), x.data(), g.data(), m, n, kSamples); },
+           [&] {
+             cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, kSamples, 1, delta.data(), m, x.data(), n, 1,
+                         g.data(), m);
+           }});
 }
 
 void covariance(const std::vector<float>& x) {
   std::vector<float> c(kDimension * kDimension);
   const int n = static_cast<int>(kDimension);
-  print(fmt::format("covariance {} x {}, lower half", kDimension, kDimension),
-        static_cast<double>(kDimension * kDimension * kSamples),
-        best_times(kRounds,
-                   {[&] {
-                      for_each_tile([&](std::size_t i, std::size_t samples) {
-                        bdnn::add_gram_lower(&x[i * kDimension], kDimension, kDimension, samples, c.data(), kDimension);
-                      });
-                    },
-                    [&] { bdnn::bench::eigen_add_gram(x.data(), c.data(), n, kSamples); },
-                    [&] {
-                      cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, kSamples, 1, x.data(), n, 1, c.data(), n);
-                    }}));
+  compare(fmt::format("covariance {} x {}, lower half", kDimension, kDimension),
+          static_cast<double>(kDimension * kDimension * kSamples), x,
+          {[&] {
+             for_each_tile([&](std::size_t i, std::size_t samples) {
+               bdnn::add_gram_lower(&x[i * kDimension], kDimension, kDimension, samples, c.data(), kDimension);
+             });
+           },
+           [&] { bdnn::bench::eigen_add_gram(x.data(), c.data(), n, kSamples); },
+           [&] { cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, kSamples, 1, x.data(), n, 1, c.data(), n); }});
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const auto arguments = bdnn::bench::arguments_of(argc, argv, bdnn::simd_targets());
   openblas_set_num_threads(1);
-  const auto backend = bdnn::backend();
-  fmt::print("{}; OpenBLAS: {}\n\n", bdnn::bench::machine(), backend.lapack);
-  fmt::print("{:<34} {:>8} {:>14} {:>10} {:>14} {:>16}\n", "GFLOP/s on one thread", "ours", "Eigen native", "OpenBLAS",
-             "ours / Eigen", "ours / OpenBLAS");
+  fmt::print("{}; OpenBLAS: {}\n", bdnn::bench::machine(), bdnn::backend().lapack);
+  fmt::print(
+      "GFLOP/s on one thread; limit: multiply-adds in registers, or reading the samples, whichever takes longer\n");
+  fmt::print("in brackets: our speed over the rival's\n");
   const auto x = random_values<float>(kDimension * kSamples);
-  for (const std::size_t rows : {8, 32, 90, 120}) forward(x, rows);
-  for (const std::size_t rows : {32, 90, 120}) gradient(x, rows);
-  covariance(x);
-  forward_double(90);
+  for (const std::string& target : arguments.targets) {
+    bdnn::force_simd_target(target);
+    with_rivals = target == arguments.targets.front();
+    fmt::print("\n{:<34} {:>8} {:>8} {:>7}{}\n", target, "limit", "ours", "of it",
+               with_rivals ? fmt::format(" {:>12}        {:>12}", "Eigen native", "OpenBLAS") : "");
+    for (const std::size_t rows : {8, 32, 64, 90, 120}) forward(x, rows);
+    for (const std::size_t rows : {32, 64, 90, 120}) gradient(x, rows);
+    covariance(x);
+    forward_double(90);
+  }
 }

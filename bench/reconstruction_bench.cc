@@ -24,10 +24,10 @@
 #include <memory>
 #include <thread>
 
-#include "base/simd_target.h"
 #include "bdnn/bdnn.h"
 #include "bdnn/ground_truth.h"
 #include "faiss_rival.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
@@ -261,33 +261,21 @@ std::vector<std::string> split(const std::string& list) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> targets;
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) {
-    if (argv[i] == std::string("--target") && i + 1 < argc) {
-      targets.emplace_back(argv[++i]);
-    } else {
-      arguments.emplace_back(argv[i]);
-    }
-  }
-  if (arguments.size() < 3) {
+  const auto arguments = bench::arguments_of(argc, argv, {simd_target()});
+  if (arguments.rest.size() < 3) {
     fmt::print(
         "reconstruction_bench [--target AVX2]... LEARN BASE QUERIES [bits,bits,...] [number of queries] "
         "[rival,rival,...]\n");
     return 2;
   }
-  const auto argument = [&](std::size_t i, const std::string& otherwise) {
-    return arguments.size() > i ? arguments[i] : otherwise;
-  };
-  Data data{load_vectors(arguments[0]), load_vectors(arguments[1]), load_vectors(arguments[2]), {}};
-  const std::size_t wanted = std::stoul(argument(4, "1000"));
+  Data data{load_vectors(arguments.rest[0]), load_vectors(arguments.rest[1]), load_vectors(arguments.rest[2]), {}};
+  const std::size_t wanted = std::stoul(arguments(4, "1000"));
   data.queries = data.queries.slice(0, std::min(wanted, data.queries.size()));
   Progress silent;
   data.truth = exact_neighbours(data.base, data.queries, {kTrue, Metric::euclidean, {}, 0}, silent);
   fmt::print("{}; {}\n", bench::machine(), bench::faiss_in_use());
   fmt::print("{} base vectors of dimension {}, learned on {}, {} queries\n", data.base.size(), data.base.dimension(),
              data.learn.size(), data.queries.size());
-  if (targets.empty()) targets.push_back(simd_target());
-  const auto rivals = split(argument(5, "itq,recall,recall-1,pq,opq,fastscan"));
-  for (const auto& bits : split(argument(3, "32,64,128"))) compare(data, std::stoul(bits), rivals, targets);
+  const auto rivals = split(arguments(5, "itq,recall,recall-1,pq,opq,fastscan"));
+  for (const auto& bits : split(arguments(3, "32,64,128"))) compare(data, std::stoul(bits), rivals, arguments.targets);
 }

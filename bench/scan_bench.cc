@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "bare_loops.h"
-#include "base/simd_target.h"
 #include "bdnn/index.h"
 #include "codes/interleaved.h"
 #include "faiss_rival.h"
 #include "search/content.h"
 #include "search_data.h"
+#include "targets.h"
 #include "timing.h"
 
 namespace {
@@ -45,16 +45,16 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
     sink += bdnn::bench::bare_popcounts(bdnn::simd_target(), tiles, bytes, words.data() + from, queries.size() - from);
   };
   bdnn::bench::Rivals rivals = {[&] { bare_popcounts(0); }, ours(10), ours(100), faiss_search(10), faiss_search(100)};
-  if (bdnn::simd_target() == "AVX2") {
+  if (bdnn::simd_target() == "AVX2" || bdnn::simd_target() == "SSSE3") {
     rivals.emplace_back([&] {
       const std::size_t whole = queries.size() / 32 * 32;
-      sink +=
-          bdnn::bench::bare_tables(database.data(), database.size(), database.bytes_per_code(), queries.data(), whole);
+      sink += bdnn::bench::bare_tables(bdnn::simd_target(), database.data(), database.size(), database.bytes_per_code(),
+                                       queries.data(), whole);
       bare_popcounts(whole);
     });
   }
   // CPU time: all have one thread, and other programs lengthen it little.
-  auto times = bdnn::bench::best_times(5, rivals, bdnn::bench::cpu_now);
+  auto times = bdnn::bench::best_times(9, rivals, bdnn::bench::cpu_now);
   if (times.size() > 5) times[0] = std::min(times[0], times[5]);
   const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
   fmt::print(
@@ -93,7 +93,8 @@ void single(std::size_t bits, std::size_t bytes) {
 void compare_batches(const std::vector<std::string>& files) {
   fmt::print("\n{}: {} queries at once, billions of codes per second on one thread\n", bdnn::simd_target(), kQueries);
   fmt::print(
-      "bare: the faster of a loop that counts bits and, with AVX2, one that adds up tables for 32 queries at once\n");
+      "bare: the faster of a loop that counts bits and, with AVX2 and SSSE3, one that adds up tables for 32 queries at "
+      "once\n");
   fmt::print("in brackets: our time over the bare loop's; Faiss's time over ours\n");
   fmt::print("                  bytes per code\n");
   fmt::print("                   ours Faiss   bare  ours, k = 10   ours, k = 100  Faiss, k = 10      Faiss, k = 100\n");
@@ -111,16 +112,7 @@ void compare_batches(const std::vector<std::string>& files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> targets;
-  std::vector<std::string> files;
-  for (int i = 1; i < argc; ++i) {
-    if (argv[i] == std::string("--target") && i + 1 < argc) {
-      targets.emplace_back(argv[++i]);
-    } else {
-      files.emplace_back(argv[i]);
-    }
-  }
-  if (targets.empty()) targets = bdnn::simd_targets();
+  const auto [targets, files] = bdnn::bench::arguments_of(argc, argv, bdnn::simd_targets());
   bdnn::bench::set_faiss_threads(1);
   fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
   for (const std::string& target : targets) {
