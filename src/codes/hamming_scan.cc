@@ -323,11 +323,10 @@ HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, s
 template <class Lane, std::size_t kLanes>
 void scan_all(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::uint32_t first_row,
               ScanTask* tasks, std::size_t task_count, HitSink sink) {
-  constexpr std::size_t kTogether = 4;
   constexpr std::size_t kTiles = kTilesTogether<kLanes>;
   std::size_t i = 0;
-  for (; i + kTogether <= task_count; i += kTogether) {
-    scan<Lane, kLanes, kTogether, kTiles>(tiles, tile_count, lanes, first_row, tasks + i, sink);
+  for (; i + kQueriesPerLoad <= task_count; i += kQueriesPerLoad) {
+    scan<Lane, kLanes, kQueriesPerLoad, kTiles>(tiles, tile_count, lanes, first_row, tasks + i, sink);
   }
   for (; i < task_count; ++i) scan_across<Lane, kLanes>(tiles, tile_count, lanes, first_row, tasks[i], sink);
   const std::size_t whole = tile_count / kTiles * kTiles;
@@ -361,11 +360,13 @@ void scan_layout(const CodeLayout& layout, const std::uint8_t* tiles, std::size_
   }
 }
 
-double line_cost(const CodeLayout& layout) {
+// Measured by bench/scan_bench and bench/plan_bench.
+double line_cost(const CodeLayout& layout, bool alone) {
   switch (HWY_TARGET) {
     case HWY_AVX3_DL: return layout.lanes == 1 ? 0.51 : 0.56;
     case HWY_AVX3: return layout.lane_bytes >= 4 ? 1.2 : 1.8;
-    case HWY_AVX2: return layout.lane_bytes >= 4 ? 1.7 : 2.7;
+    case HWY_AVX2:
+      return layout.lane_bytes < 4 ? 2.7 : alone && layout.lane_bytes == 4 && layout.lanes == 1 ? 2.3 : 1.7;
     case HWY_SSSE3: return layout.lane_bytes >= 4 ? 3.7 : 6.2;
     default: return 180.0 / static_cast<double>(layout.lane_bytes);  // one lane after the other
   }
@@ -422,9 +423,11 @@ void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t
   HWY_DYNAMIC_DISPATCH(scan_layout)(layout, tiles, tile_count, first_row, tasks, task_count, sink);
 }
 
-double scan_line_cost(const CodeLayout& layout) {
+double scan_line_cost(const CodeLayout& layout, std::size_t queries) {
   choose_simd_target();
-  return HWY_DYNAMIC_DISPATCH(line_cost)(layout);
+  const std::size_t alone = queries % kQueriesPerLoad;
+  return static_cast<double>(queries - alone) * HWY_DYNAMIC_DISPATCH(line_cost)(layout, false) +
+         static_cast<double>(alone) * HWY_DYNAMIC_DISPATCH(line_cost)(layout, true);
 }
 
 std::size_t scan_planes(std::size_t word_bytes, std::size_t words, const std::uint8_t* planes, std::size_t stride,

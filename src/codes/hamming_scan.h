@@ -23,14 +23,16 @@ struct ScanTask {
   std::uint32_t below = 0;  // the threshold
 };
 
+inline constexpr std::size_t kQueriesPerLoad = 4;  // that go through the codes together
+
 // Compares every code of `tile_count` tiles with the queries of `task_count` tasks. Codes are numbered from
 // `first_row`; those beyond the end of the database, which fill up its last tile, are reported as well: the sink knows.
 void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
                 ScanTask* tasks, std::size_t task_count, HitSink sink);
 
-// What scan_tiles() takes for a cache line of codes and a query with the SIMD target in use, in nanoseconds on the
-// machine of docs/search.md; ratios carry over to others.
-double scan_line_cost(const CodeLayout& layout);
+// What scan_tiles() takes for a cache line of codes and so many queries with the SIMD target in use, in nanoseconds on
+// the machine of docs/search.md; ratios carry over to others.
+double scan_line_cost(const CodeLayout& layout, std::size_t queries);
 
 // Codes that stand one after the other, word after word: word w of code i is planes[w * stride + i], of 4 bytes where
 // `word_bytes` is 4, else of 8. Of the codes [begin, end), those nearer than `below` are put to `hits` with `row`

@@ -208,10 +208,9 @@ std::size_t queries_by_tables(const CodeLayout& layout, std::size_t codes, std::
   constexpr std::size_t kLeastCodes = 4096;  // that are worth making tables for
   if (codes < kLeastCodes) return 0;
   const double by_tables = table_line_cost(layout);
-  const double each = scan_line_cost(layout);
   const std::size_t rest = queries % kQueriesPerTable;
-  if (by_tables < static_cast<double>(rest) * each) return queries;
-  return by_tables < static_cast<double>(kQueriesPerTable) * each ? queries - rest : 0;
+  if (by_tables < scan_line_cost(layout, rest)) return queries;
+  return by_tables < scan_line_cost(layout, kQueriesPerTable) ? queries - rest : 0;
 }
 
 void scan_by_tables(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count,

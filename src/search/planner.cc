@@ -203,7 +203,7 @@ double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t querie
   const std::size_t by_tables = queries_by_tables(layout, codes, together);
   double line = fetch_cost(bytes);
   if (by_tables > 0) line += table_line_cost(layout) * as_real((by_tables + kQueriesPerTable - 1) / kQueriesPerTable);
-  line += scan_line_cost(layout) * as_real(together - by_tables);
+  line += scan_line_cost(layout, together - by_tables);
   return bytes / kLine * line / as_real(together);
 }
 
