@@ -64,42 +64,49 @@ void tile(std::size_t depth, const T* HWY_RESTRICT panel, const Right<T>& right,
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t kLanes = lanes<T>();
+  constexpr bool kTwo = vectors == 2;
   const bool whole = rows == vectors * kLanes;
-  V sum[columns][vectors];
+  V low[columns];
+  V high[columns];  // not in use where there is one vector
   alignas(64) T edge[vectors * kLanes];
   // Sums go on from c itself, so that splitting the depth does not change a bit of the result.
 #pragma GCC unroll 32
   for (std::size_t j = 0; j < columns; ++j) {
-    const T* from = c + j * c_stride;
-    if (add && !whole) {
+    low[j] = high[j] = hn::Zero(d);
+    if (add && whole) {
+      low[j] = hn::LoadU(d, c + j * c_stride);
+      if constexpr (kTwo) high[j] = hn::LoadU(d, c + j * c_stride + kLanes);
+    } else if (add) {
       std::memset(edge, 0, sizeof edge);
-      copy_few<vectors * kLanes>(from, rows, edge);
-      from = edge;
+      copy_few<vectors * kLanes>(c + j * c_stride, rows, edge);
+      low[j] = hn::Load(d, edge);
+      if constexpr (kTwo) high[j] = hn::Load(d, edge + kLanes);
     }
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < vectors; ++v) sum[j][v] = add ? hn::LoadU(d, from + v * kLanes) : hn::Zero(d);
   }
   const T* HWY_RESTRICT b = right.data;
   const std::size_t stride = right.stride;
   for (std::size_t k = 0; k < depth; ++k) {
-    V a[vectors];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < vectors; ++v) a[v] = hn::Load(d, panel + v * kLanes);
+    const V a_low = hn::Load(d, panel);
+    const V a_high = kTwo ? hn::Load(d, panel + kLanes) : a_low;
     panel += vectors * kLanes;
 #pragma GCC unroll 32
     for (std::size_t j = 0; j < columns; ++j) {
       const V x = hn::Set(d, b[j * stride]);
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < vectors; ++v) sum[j][v] = hn::MulAdd(a[v], x, sum[j][v]);
+      low[j] = hn::MulAdd(a_low, x, low[j]);
+      if constexpr (kTwo) high[j] = hn::MulAdd(a_high, x, high[j]);
     }
     b += right.step;
   }
 #pragma GCC unroll 32
   for (std::size_t j = 0; j < columns; ++j) {
-    T* to = whole ? c + j * c_stride : edge;
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < vectors; ++v) hn::StoreU(sum[j][v], d, to + v * kLanes);
-    if (!whole) copy_few<vectors * kLanes>(edge, rows, c + j * c_stride);
+    if (whole) {
+      hn::StoreU(low[j], d, c + j * c_stride);
+      if constexpr (kTwo) hn::StoreU(high[j], d, c + j * c_stride + kLanes);
+    } else {
+      hn::Store(low[j], d, edge);
+      if constexpr (kTwo) hn::Store(high[j], d, edge + kLanes);
+      copy_few<vectors * kLanes>(edge, rows, c + j * c_stride);
+    }
   }
 }
 
