@@ -1,6 +1,7 @@
-// Search through tables beside the scan and beside Faiss: mih_bench [--target AVX2]... [CODES QUERIES]. Queries are
-// distinct and were not seen before; every time is the best of three passes over all of them, in one call, on one
-// thread. Ours is measured with each SIMD target that is named, or with the best, and Faiss beside the first.
+// Search through tables beside the scan and beside Faiss: mih_bench [--target AVX2]... [CODES QUERIES], with codes of
+// its own where none are given. Queries are distinct and were not seen before; every time is the best of three passes
+// over all of them, in one call, on one thread. Ours is measured with each SIMD target that is named, or with the best,
+// and Faiss beside the first.
 //
 // `bare` visits the buckets that a search must visit and adds up the bits in which their codes differ from the query:
 // no threshold, no neighbours, and no code compared with what was met before.
@@ -204,6 +205,14 @@ int main(int argc, char** argv) {
   bdnn::force_simd_target(arguments.targets.front());
   bdnn::bench::set_faiss_threads(1);
   fmt::print("{}; {}\n", bdnn::bench::machine(), bdnn::bench::faiss_in_use());
+  if (arguments.rest.size() == 2) {
+    const Codes base = bdnn::load_codes(arguments.rest[0]);
+    const Codes queries = bdnn::bench::first_codes(bdnn::load_codes(arguments.rest[1]), 2000);
+    run({arguments.rest[0], base, queries, {.k = 10}}, arguments.targets);
+    run({arguments.rest[0], base, queries, {.radius = 2}}, arguments.targets);
+    fmt::print("({})\n", sink % 10);
+    return 0;
+  }
   constexpr std::size_t kMillion = 1'000'000;
   run({"clustered",
        bdnn::bench::clustered_codes(64, kMillion, 20'000, 0.05, 1, 2),
@@ -217,11 +226,5 @@ int main(int argc, char** argv) {
        bdnn::bench::random_codes(32, 2000, 7),
        {.radius = 2}},
       arguments.targets);
-  if (arguments.rest.size() == 2) {
-    const Codes base = bdnn::load_codes(arguments.rest[0]);
-    const Codes queries = bdnn::bench::first_codes(bdnn::load_codes(arguments.rest[1]), 2000);
-    run({arguments.rest[0], base, queries, {.k = 10}}, arguments.targets);
-    run({arguments.rest[0], base, queries, {.radius = 2}}, arguments.targets);
-  }
   fmt::print("({})\n", sink % 10);
 }

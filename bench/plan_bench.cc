@@ -21,7 +21,7 @@ constexpr double kTurn = 0.01;        // seconds of the slowest plan's turn
 constexpr int kMostRuns = 10;
 constexpr double kLimit = 1.3;      // of the planner's time over the better plan's
 constexpr double kDoubtful = 1.15;  // what is above is measured again, all plans alike ...
-constexpr int kMostRepeats = 4;     // ... so many times at most
+constexpr int kMostRepeats = 10;    // ... so many times at most
 constexpr std::size_t kWorstShown = 12;
 
 struct Regime {
