@@ -166,8 +166,12 @@ void run(const Regime& regime, const std::vector<std::string>& targets) {
   for (const auto& hash : hashes) rivals.push_back(faiss_search(*hash.index));
   const auto times = bdnn::bench::best_times(3, rivals, bdnn::bench::cpu_now);
   const double queries = static_cast<double>(regime.queries.size()) / 1e6;
-  fmt::print("{}: {} codes of {} bits, {} queries, {}\n", regime.name, database.size(), database.bits(),
-             regime.queries.size(), radius ? fmt::format("radius {}", *radius) : fmt::format("k {}", k));
+  std::size_t found = 0;
+  for (std::size_t q = 0; q < results.size(); ++q) found += results[q].size();
+  fmt::print("{}: {} codes of {} bits, {} queries, {}: {:.1f} found on average\n", regime.name, database.size(),
+             database.bits(), regime.queries.size(),
+             radius ? fmt::format("radius {}", *radius) : fmt::format("k {}", k),
+             static_cast<double>(found) / static_cast<double>(results.size()));
   const auto line = [&](const std::string& name, double bytes, std::size_t i, const std::string& more) {
     fmt::print("  {:<34} {:6.1f} bytes per code {:10.2f} us {:8.2f} times our tables{}\n", name, bytes,
                times[i] / queries, times[i] / times[1], more);
