@@ -12,8 +12,6 @@ struct Reader {
   std::string file;
   std::function<void(const std::string& path)> make;  // a sound file
   std::function<void(const std::string& path)> read;  // raises Error if it is not
-
-  bool by_libhdf5() const { return name.starts_with("hdf5") || name == "mat73"; }
 };
 
 // Vectors in every format, labels, codes, models.
