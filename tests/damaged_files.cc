@@ -1,10 +1,11 @@
 // Damaged files for every reader of ours: whatever was done to a file, reading it ends in content or in bdnn::Error,
 // and takes no more memory than a sound file of that kind would.
 //
-//     damaged_files FILES [READER] [SEED]
+//     damaged_files FILES [READER] [SEED] [FIRST]
 //
-// damages FILES files for each reader, or for one, and prints how many were refused and could be read
-// (damage to a number is no damage to a format without a checksum). ctest runs a few; under AddressSanitizer, by hand:
+// damages FILES files for each reader, or for one, the first of them with number FIRST, and prints how many were
+// refused and could be read (damage to a number is no damage to a format without a checksum). ctest runs a few; under
+// AddressSanitizer, by hand:
 //
 //     build/asan/tests/damaged_files 100000
 #include "damaged_files.h"
@@ -143,7 +144,7 @@ double cpu_seconds() {
 }
 
 // False if something other than content or an Error came out, or too much memory was taken.
-bool try_reader(const Reader& reader, std::size_t files, std::uint64_t seed) {
+bool try_reader(const Reader& reader, std::size_t files, std::uint64_t seed, std::size_t first) {
   const Folder folder;
   const std::string path = folder / reader.file;
   reader.make(path);
@@ -174,7 +175,7 @@ bool try_reader(const Reader& reader, std::size_t files, std::uint64_t seed) {
     }
   };
   const std::size_t growth = bdnn::testing::peak_growth([&] {
-    for (std::size_t i = 0; i < files; ++i) one(i);
+    for (std::size_t i = 0; i < files; ++i) one(first + i);
   });
   fmt::print("| {} | {} | {} | {} | {} | {:.0f} MB | {:.2f} s (file {}) | {:.0f} s |\n", reader.name, files, refused,
              files - refused, crashes, static_cast<double>(growth) / 1e6, slowest, slowest_file,
@@ -193,6 +194,7 @@ int main(int argc, char** argv) {
   const std::size_t files = argc > 1 ? std::stoull(argv[1]) : 100;
   const std::string only = argc > 2 ? argv[2] : "";
   const std::uint64_t seed = argc > 3 ? std::stoull(argv[3]) : 1;
+  const std::size_t first = argc > 4 ? std::stoull(argv[4]) : 0;
   bdnn::hdf5::read_in_a_child_first(true);
   fmt::print(
       "| reader | damaged files | refused | still read | crashes of libhdf5, caught | memory | slowest, CPU | all, CPU "
@@ -202,7 +204,7 @@ int main(int argc, char** argv) {
   std::vector<Reader> readers = bdnn::testing::readers_of_vectors();
   for (Reader& reader : bdnn::testing::readers_of_documents()) readers.push_back(std::move(reader));
   for (const Reader& reader : readers) {
-    if (only.empty() || only == reader.name) good = try_reader(reader, files, seed) && good;
+    if (only.empty() || only == reader.name) good = try_reader(reader, files, seed, first) && good;
   }
   return good ? 0 : 1;
 }

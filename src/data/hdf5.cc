@@ -126,18 +126,51 @@ class Hdf5Reader final : public VectorReader {
   void read_slab(std::size_t count, std::byte* out) {
     if (count == 0) return;
     const Session session;
-    std::vector<hsize_t> start(table_.dims.size(), 0);
-    std::vector<hsize_t> extent(table_.dims.begin(), table_.dims.end());
-    start[along_] = next_;
-    extent[along_] = count;
-    const hsize_t elements = count * shape_.dimension;
-    const Id in_file(H5Dget_space(table_.dataset.get()), H5Sclose);
-    const Id in_memory(H5Screate_simple(1, &elements, nullptr), H5Sclose);
-    if (H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr) < 0 ||
-        H5Dread(table_.dataset.get(), type_.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, out) < 0) {
+    Box box{std::vector<hsize_t>(table_.dims.size(), 0), {table_.dims.begin(), table_.dims.end()}};
+    box.start[along_] = next_;
+    box.extent[along_] = count;
+    const Id in_memory(H5Screate_simple(static_cast<int>(box.extent.size()), box.extent.data(), nullptr), H5Sclose);
+    if (!read_box(box, in_memory, out)) {
       failure("{}: cannot read vectors {} to {}: {}", name_, next_, next_ + count - 1, hdf5::reason());
     }
     next_ += count;
+  }
+
+  // A part of the table, from `start` on.
+  struct Box {
+    std::vector<hsize_t> start, extent;
+  };
+
+  // The library takes some KB for every chunk that a read touches, so a box of many chunks is read in halves.
+  bool read_box(const Box& box, const Id& in_memory, std::byte* out) {
+    constexpr double kMostChunks = 4096;
+    double chunks = 1;
+    std::size_t cut = table_.chunk.size();  // the first dimension that has several
+    for (std::size_t i = table_.chunk.size(); i-- > 0;) {
+      chunks *= static_cast<double>(chunks_across(box, i));
+      if (chunks_across(box, i) > 1) cut = i;
+    }
+    if (chunks > kMostChunks) {
+      Box front = box, back = box;
+      const hsize_t chunk = table_.chunk[cut];
+      const hsize_t middle = (box.start[cut] / chunk + chunks_across(box, cut) / 2) * chunk;
+      front.extent[cut] = middle - box.start[cut];
+      back.start[cut] = middle;
+      back.extent[cut] -= front.extent[cut];
+      return read_box(front, in_memory, out) && read_box(back, in_memory, out);
+    }
+    const Id in_file(H5Dget_space(table_.dataset.get()), H5Sclose);
+    std::vector<hsize_t> place = box.start;
+    place[along_] -= next_;
+    const auto select = [&](const Id& space, const std::vector<hsize_t>& start) {
+      return H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, box.extent.data(), nullptr) >= 0;
+    };
+    return select(in_file, box.start) && select(in_memory, place) &&
+           H5Dread(table_.dataset.get(), type_.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, out) >= 0;
+  }
+
+  hsize_t chunks_across(const Box& box, std::size_t i) const {
+    return (box.start[i] + box.extent[i] - 1) / table_.chunk[i] - box.start[i] / table_.chunk[i] + 1;
   }
 
   std::string name_;

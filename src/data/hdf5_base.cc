@@ -26,10 +26,8 @@ void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t f
   if (H5Fget_filesize(file, &file_size) < 0) return;
   const std::uint64_t most = std::min<std::uint64_t>(std::uint64_t{1} << 28, file_size * kMostShrunk);
   constexpr std::size_t kSlots = 12'421;  // a prime, as the library's manual asks
-  const Id creation(H5Dget_create_plist(table.dataset.get()), H5Pclose);
-  if (!creation.valid() || table.dims.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
-  std::vector<hsize_t> chunk(table.dims.size());
-  if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) < 0) return;
+  const auto& chunk = table.chunk;
+  if (chunk.empty()) return;
   const std::size_t along = axis == Axis::first ? 0 : chunk.size() - 1;
   std::uint64_t bytes = size_of(*table.element);
   for (std::size_t i = 0; i < chunk.size(); ++i) {
@@ -42,6 +40,19 @@ void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t f
   H5Pset_chunk_cache(access.get(), kSlots, bytes, 1.0);
   table.dataset = Id();  // a dataset keeps the cache with which it was opened first
   table.dataset = Id(H5Dopen2(file, name.c_str(), access.get()), H5Dclose);
+}
+
+// None where the dataset is not stored in chunks.
+std::vector<std::uint64_t> chunk_of(const Table& table, const std::string& name, const std::string& path) {
+  const Id creation(H5Dget_create_plist(table.dataset.get()), H5Pclose);
+  if (!creation.valid()) failure("{}: cannot read how its dataset {} is stored: {}", path, name, reason());
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return {};
+  std::vector<hsize_t> chunk(table.dims.size());
+  const int rank = H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data());
+  if (rank != static_cast<int>(chunk.size()) || std::ranges::count(chunk, hsize_t{0}) > 0) {
+    failure("{}: cannot read the size of the chunks of its dataset {}: {}", path, name, reason());
+  }
+  return {chunk.begin(), chunk.end()};
 }
 
 std::optional<Element> integer_of(hid_t type) {
@@ -155,6 +166,7 @@ Table open_table(hid_t file, const std::string& name, Axis axis, const std::stri
   std::vector<hsize_t> dims(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
   table.dims.assign(dims.begin(), dims.end());
+  table.chunk = chunk_of(table, name, path);
   describe_type(table.dataset.get(), table);
   if (table.element) widen_chunk_cache(table, name, axis, file);
   if (!table.dataset.valid()) failure("{}: cannot open its dataset {}: {}", path, name, reason());
@@ -172,13 +184,7 @@ void check_storage(const Table& table, std::uint64_t file_size, const std::strin
   const std::size_t element = H5Tget_size(type.get());
   std::uint64_t bytes = checked_bytes(name, table.dims, element);
   if (bytes == 0) return;
-  if (layout == H5D_CHUNKED) {
-    std::vector<hsize_t> chunk(table.dims.size());
-    if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) < 0) {
-      failure("{}: cannot read the size of its chunks: {}", name, reason());
-    }
-    bytes = std::max(bytes, checked_bytes(name, std::vector<std::uint64_t>(chunk.begin(), chunk.end()), element));
-  }
+  if (!table.chunk.empty()) bytes = std::max(bytes, checked_bytes(name, table.chunk, element));
   if (bytes / (H5Pget_nfilters(creation.get()) > 0 ? kMostShrunk : 1) > file_size) {
     failure("{}: is truncated or damaged: it says that it is {} elements large, in a file of {} bytes", name,
             joined(table.dims, " x "), file_size);

@@ -70,8 +70,9 @@ std::vector<std::string> names_in(hid_t file, bool recursive, const std::string&
 struct Table {
   Id dataset;
   std::vector<std::uint64_t> dims;
-  std::optional<Element> element;  // none: not numbers that we can hold
-  std::string kind;                // the element's name, or what else it is
+  std::vector<std::uint64_t> chunk;  // the dimensions of a chunk; empty where it is not stored in chunks
+  std::optional<Element> element;    // none: not numbers that we can hold
+  std::string kind;                  // the element's name, or what else it is
 };
 // `axis` is the dimension along which it will be read front to back, first or last.
 enum class Axis { first, last };

@@ -68,6 +68,38 @@ TEST_F(Hdf5, ReadsLargeChunks) {
   EXPECT_EQ(floats_in(path_, 7), values);
 }
 
+// More of them than are read at once, down the table and across it.
+TEST_F(Hdf5, ReadsManySmallChunks) {
+  for (const hsize_t rows : {2, 1500}) {
+    const hsize_t columns = 60'000 / rows;
+    const auto values = ramp(60'000);
+    RawFile(path_).add("x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {rows, columns}, values.data(), {1, 5});
+    EXPECT_EQ(floats_in(path_, rows), values);
+  }
+}
+
+// The library takes some KB for each chunk of one read: 100 MB for this file of a few KB, if it were read at once.
+TEST_F(Hdf5, ManyChunksTakeLittleMemory) {
+  {
+    const RawFile file(path_);
+    const hsize_t dims[] = {2, 160'000}, chunk[] = {1, 16};
+    const hid_t space = H5Screate_simple(2, dims, nullptr), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 2, chunk);
+    H5Pset_deflate(creation, 6);
+    const hid_t dataset = H5Dcreate2(file.get(), "x", H5T_IEEE_F32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hsize_t first[] = {0, 0};  // a dataset without any chunk would be read by another path
+    const float value = 1;
+    const hid_t one = H5Screate(H5S_SCALAR);
+    H5Sselect_elements(space, H5S_SELECT_SET, 1, first);
+    ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_FLOAT, one, space, H5P_DEFAULT, &value), 0);
+    H5Sclose(one);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Sclose(space);
+  }
+  EXPECT_LT(testing::peak_growth([&] { EXPECT_EQ(load_vectors(path_).size(), 2U); }), 60U << 20);
+}
+
 TEST_F(Hdf5, ReadsBooleansOfH5py) {
   const hid_t boolean = H5Tenum_create(H5T_NATIVE_INT8);
   const std::int8_t no = 0, yes = 1;

@@ -1,4 +1,5 @@
 // Damage of index files: it is found, it never spreads, and what is sound can be kept.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // Runs under ThreadSanitizer: queries, and parts of the database, are searched on several threads.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
