@@ -75,7 +75,7 @@ TEST_F(Hdf5, ReadsManySmallChunks) {
     const hsize_t columns = 60'000 / rows;
     const auto values = ramp(60'000);
     RawFile(path_).add("x", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {rows, columns}, values.data(), {1, 5});
-    EXPECT_EQ(floats_in(path_, rows), values);
+    for (const hsize_t piece : {rows, rows / 2 + 1}) EXPECT_EQ(floats_in(path_, piece), values);
   }
 }
 
