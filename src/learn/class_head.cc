@@ -1,8 +1,10 @@
 #include "learn/class_head.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include "base/random.h"
 #include "learn/affine.h"
 #include "learn/layers.h"
 #include "learn/ridge_regression.h"
@@ -85,6 +87,61 @@ std::vector<Network> ridge_class_scores(const TrainingSet& set, std::span<const 
     networks.push_back(to_network(sizes, parameters, set.scaling().offset, set.scaling().factor));
   }
   return networks;
+}
+
+std::size_t count_right(const Network& scores, const Vectors& x, std::span<const std::uint32_t> rows,
+                        std::span<const std::int32_t> class_of) {
+  const FormOf<Network>::Encoder encoder(scores);
+  const std::size_t classes = scores.layers.back().outputs;
+  std::vector<float> scratch(x.dimension());
+  EncoderScratch buffers;
+  std::size_t right = 0;
+  for (const auto row : rows) {
+    const float* z = encoder.outputs(x.floats(row, 1, scratch.data()), 1, buffers);
+    right += std::max_element(z, z + classes) - z == class_of[row] ? 1 : 0;
+  }
+  return right;
+}
+
+double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::vector<std::uint32_t> rows,
+                          std::span<const std::int32_t> class_of, std::size_t classes,
+                          const std::vector<double>& decays, std::uint64_t seed, Threads& threads) {
+  constexpr std::size_t kFolds = 5;
+  constexpr std::size_t kEnough = 10000;
+  Random random(seed);
+  std::vector<std::uint32_t> order = random_rows(rows.size(), std::min(rows.size(), kEnough), random);
+  for (auto& place : order) place = rows[place];
+  std::vector<std::size_t> right(decays.size(), 0);
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(order.size() * fold / kFolds);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(order.size() * (fold + 1) / kFolds);
+    std::vector<std::uint32_t> fitted(order.begin(), begin);
+    fitted.insert(fitted.end(), end, order.end());
+    if (fitted.empty() || begin == end) continue;
+    std::vector<std::int32_t> own;
+    for (const auto row : fitted) own.push_back(class_of[row]);
+    const auto networks = ridge_class_scores(TrainingSet(x, std::move(fitted), scaling), own, classes, decays, threads);
+    const std::vector<std::uint32_t> tested(begin, end);
+    for (std::size_t i = 0; i < decays.size(); ++i) right[i] += count_right(networks[i], x, tested, class_of);
+  }
+  return decays[static_cast<std::size_t>(std::max_element(right.begin(), right.end()) - right.begin())];
+}
+
+Network sum_of_scores(Network network, const Network& affine) {
+  const auto add = [](const std::vector<float>& from, std::vector<float>& to) {
+    std::transform(from.begin(), from.end(), to.begin(), to.begin(), std::plus<>());
+  };
+  Layer& last = network.layers.back();
+  const Layer& other = affine.layers.front();
+  if (network.layers.size() == 1) {
+    add(other.weight, last.weight);
+  } else if (network.linear.empty()) {
+    network.linear = other.weight;
+  } else {
+    add(other.weight, network.linear);
+  }
+  add(other.bias, last.bias);
+  return network;
 }
 
 Network with_class_head(Network scores, const TargetCodes& class_codes, const Vectors& x,

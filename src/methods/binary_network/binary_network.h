@@ -50,7 +50,7 @@ struct BinaryNetworkData {
 // The term and the B step of a method, made when the samples are at hand.
 using MakeCodeStep = std::function<std::unique_ptr<CodeStep>(const BinaryNetworkData& data)>;
 
-// A network that is kept instead of the trained one if it searches better for what is held out.
+// A network that may be kept instead of the trained one. Held-out samples decide; in doubt, for the first of several.
 struct Alternative {
   std::string name;  // for the outcome
   Network network;

@@ -1,6 +1,7 @@
 #include "methods/binary_network/selection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/random.h"
@@ -65,26 +66,74 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
   relevance_ = Relevance::neighbours(neighbours_, per_query_);
 }
 
-HeldOutScore Selection::score(const TargetCodes& training, const TargetCodes& queries) const {
+namespace {
+
+// The codes that take part: those at the places, or all where there are none.
+Codes codes_at(const TargetCodes& b, const std::vector<std::uint32_t>& places) {
+  if (places.empty()) return Codes(b.bits(), b.size(), b.bytes());
+  std::vector<std::uint8_t> some;
+  for (const std::size_t place : places) {
+    const auto first = b.bytes().begin() + static_cast<std::ptrdiff_t>(place * b.stride());
+    some.insert(some.end(), first, first + static_cast<std::ptrdiff_t>(b.stride()));
+  }
+  return Codes(b.bits(), places.size(), std::move(some));
+}
+
+// The same for the queries [first, last) alone.
+Relevance part_of(const Relevance& relevance, std::size_t first, std::size_t last) {
+  if (const auto* lists = std::get_if<Relevance::Neighbours>(&relevance.of)) {
+    return Relevance::neighbours(lists->ids.subspan(first * lists->per_query, (last - first) * lists->per_query),
+                                 lists->per_query);
+  }
+  const auto& labels = std::get<Relevance::Labels>(relevance.of);
+  return Relevance::labels(labels.database, {labels.queries.begin() + static_cast<std::ptrdiff_t>(first),
+                                             labels.queries.begin() + static_cast<std::ptrdiff_t>(last)});
+}
+
+}  // namespace
+
+HeldOutScore Selection::score_of(const Codes& training, const Codes& queries, const Relevance& relevance) const {
   Progress silent;
   MetricsOptions options;
-  const bool labels = std::holds_alternative<Relevance::Labels>(relevance_.of);
+  const bool labels = std::holds_alternative<Relevance::Labels>(relevance.of);
   if (!labels) options.radii = {};
   options.threads = threads_;
-  const auto codes = [](const TargetCodes& b, const std::vector<std::uint32_t>& places) {
-    if (places.empty()) return Codes(b.bits(), b.size(), b.bytes());
-    std::vector<std::uint8_t> some;
-    for (const std::size_t place : places) {
-      const auto first = b.bytes().begin() + static_cast<std::ptrdiff_t>(place * b.stride());
-      some.insert(some.end(), first, first + static_cast<std::ptrdiff_t>(b.stride()));
-    }
-    return Codes(b.bits(), places.size(), std::move(some));
-  };
-  const MetricsResult result =
-      evaluate_codes(codes(training, searched_), codes(queries, asked_), relevance_, options, silent);
+  const MetricsResult result = evaluate_codes(training, queries, relevance, options, silent);
   HeldOutScore score{result.mean_average_precision};
   if (labels) score.precision = result.radii.front().precision;
   return score;
+}
+
+HeldOutScore Selection::score(const TargetCodes& training, const TargetCodes& queries) const {
+  return score_of(codes_at(training, searched_), codes_at(queries, asked_), relevance_);
+}
+
+std::vector<double> Selection::part_scores(const TargetCodes& training, const TargetCodes& queries) const {
+  constexpr std::size_t kParts = 20;
+  const Codes searched = codes_at(training, searched_);
+  const Codes asked = codes_at(queries, asked_);
+  const std::size_t parts = std::min(kParts, asked.size());
+  std::vector<double> scores;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * asked.size() / parts;
+    const std::size_t last = (part + 1) * asked.size() / parts;
+    scores.push_back(score_of(searched, asked.slice(first, last - first), part_of(relevance_, first, last)).value());
+  }
+  return scores;
+}
+
+bool is_clearly_better(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto n = static_cast<double>(a.size());
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double gain = a[i] - b[i];
+    sum += gain;
+    squares += gain * gain;
+  }
+  const double mean = sum / n;
+  const double variance = n > 1 ? std::max(0.0, (squares - n * mean * mean) / (n - 1)) : 0;
+  return mean > std::sqrt(variance / n);
 }
 
 }  // namespace bdnn

@@ -42,8 +42,12 @@ class Selection {
 
   // Of the codes of the training rows and of the held-out rows.
   HeldOutScore score(const TargetCodes& training, const TargetCodes& queries) const;
+  // HeldOutScore::value() of some twenty parts of the held-out rows, of equal size up to one row.
+  std::vector<double> part_scores(const TargetCodes& training, const TargetCodes& queries) const;
 
  private:
+  HeldOutScore score_of(const Codes& training, const Codes& queries, const Relevance& relevance) const;
+
   HeldOut rows_;
   int threads_;
   std::vector<std::uint32_t> searched_;  // of the training rows, the places that take part ...
@@ -53,5 +57,8 @@ class Selection {
   bool possible_ = false;
   Relevance relevance_ = Relevance::neighbours({}, 0);
 };
+
+// Whether the mean of a - b is above its standard error: what is better by less may be so by chance.
+bool is_clearly_better(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace bdnn

@@ -43,21 +43,6 @@ std::vector<Network> svm_class_scores(const TrainingSet& set, const std::vector<
   return networks;
 }
 
-// How many of the rows have their own class's score as the largest.
-std::size_t count_right(const Network& scores, const Vectors& x, const std::vector<std::uint32_t>& rows,
-                        const std::vector<std::int32_t>& class_of) {
-  const FormOf<Network>::Encoder encoder(scores);
-  const std::size_t classes = scores.layers.back().outputs;
-  std::vector<float> scratch(x.dimension());
-  EncoderScratch buffers;
-  std::size_t right = 0;
-  for (const auto row : rows) {
-    const float* z = encoder.outputs(x.floats(row, 1, scratch.data()), 1, buffers);
-    right += std::max_element(z, z + classes) - z == class_of[row] ? 1 : 0;
-  }
-  return right;
-}
-
 Trained train_classifier(const TrainingTask& task, const ClassifierOptions& options) {
   mean_of(task.x, task.threads);  // finds numbers that are not finite, by their row in the data
   const LabelledSamples samples = labelled_samples(task.x, task.labels, 0, task.seed, "classifier");

@@ -65,34 +65,35 @@ ShBdnnOptions sh_bdnn_paper_profile() {
 // The term grows with the number of samples; with this it is the mean over pairs, halved.
 double default_pair_weight(std::size_t samples) { return 1 / static_cast<double>(samples); }
 
-// Networks that end in the codes of classes (learn/class_head.h): behind what was trained, and behind ridge
-// regressions.
+// Networks that end in the codes of classes (learn/class_head.h): behind what was trained, behind a ridge regression,
+// and behind the sum of both.
 std::vector<Alternative> class_heads(const TrainingTask& task, const Network& trained, const BinaryNetworkData& data,
                                      const PairwiseLabels& step) {
   const TargetCodes& codes = step.codes_of_classes();
-  std::vector<Alternative> all = {
-      {"its class head", with_class_head(class_scores(trained, codes), codes, task.x, data.set.rows())}};
   const ClassLabels labels = number_classes(task.labels, "sh-bdnn");
-  const auto fit = [&task, &codes, labels, scaling = data.set.scaling()](const std::vector<std::uint32_t>& rows,
-                                                                         const std::vector<double>& decays) {
-    std::vector<std::int32_t> classes;
-    for (const auto row : rows) classes.push_back(labels.of[row]);
-    std::vector<Network> networks =
-        ridge_class_scores(TrainingSet(task.x, rows, scaling), classes, codes.size(), decays, task.threads);
-    for (Network& network : networks) network = with_class_head(std::move(network), codes, task.x, rows);
-    return networks;
-  };
   std::vector<std::uint32_t> training;
   for (const auto row : data.set.rows()) {
     if (labels.labelled(row)) training.push_back(row);
   }
-  const std::vector<double> decays = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
-  std::vector<Network> ridges = fit(training, decays);
-  for (std::size_t i = 0; i < decays.size(); ++i) {
-    all.push_back({"a ridge classifier's class head", std::move(ridges[i]),
-                   [fit, rows = labels.labelled_rows(), decay = decays[i]] { return fit(rows, {decay}).front(); }});
-  }
-  return all;
+  const Scaling scaling = data.set.scaling();
+  const double decay = choose_ridge_decay(task.x, scaling, training, labels.of, codes.size(),
+                                          {1e-4, 1e-3, 1e-2, 1e-1, 1, 10}, task.seed, task.threads);
+  const auto ridge = [&task, &codes, labels, scaling, decay](const std::vector<std::uint32_t>& rows) {
+    std::vector<std::int32_t> classes;
+    for (const auto row : rows) classes.push_back(labels.of[row]);
+    return ridge_class_scores(TrainingSet(task.x, rows, scaling), classes, codes.size(), {decay}, task.threads).front();
+  };
+  const auto head = [&task, &codes](const Network& scores, const std::vector<std::uint32_t>& rows) {
+    return with_class_head(scores, codes, task.x, rows);
+  };
+  const Network own = class_scores(trained, codes);
+  const Network fitted = ridge(training);
+  const std::vector<std::uint32_t> all = labels.labelled_rows();
+  // In doubt the sum: two classifiers that err differently, and codes of one class that agree.
+  return {{"the class head of it and a ridge classifier", head(sum_of_scores(own, fitted), training),
+           [=] { return head(sum_of_scores(own, ridge(all)), all); }},
+          {"its class head", head(own, training)},
+          {"a ridge classifier's class head", head(fitted, training), [=] { return head(ridge(all), all); }}};
 }
 
 Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
