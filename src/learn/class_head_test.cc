@@ -113,5 +113,62 @@ TEST(ClassHead, RidgeScoresAreTheRegressionInClosedForm) {
   }
 }
 
+TEST(ClassHead, SumsOfScoresAreSumsWhateverTheNetworksForm) {
+  const Blobs data = blobs(5, 60, 1);
+  const TargetCodes codes = class_codes(5, 12, 1);
+  Threads threads(1);
+  Network affine = class_scores(random_network(12, true), codes);
+  affine = {{{6, 5, affine.linear, std::vector<float>{1, -2, 3, 0, 0.5}}}};
+  const MatrixXf added = outputs_of(affine, data.x, threads);
+  for (const Network& network :
+       {class_scores(random_network(12, false), codes), class_scores(random_network(12, true), codes), affine}) {
+    const MatrixXf expected = outputs_of(network, data.x, threads) + added;
+    const MatrixXf sum = outputs_of(sum_of_scores(network, affine), data.x, threads);
+    EXPECT_LT((sum - expected).cwiseAbs().maxCoeff(), 1e-4F * expected.cwiseAbs().maxCoeff());
+  }
+}
+
+TEST(ClassHead, CountsTheRowsWhoseOwnClassHasTheLargestScore) {
+  const Blobs data = blobs(3, 30, 0);  // three points, ten times each
+  Threads threads(1);
+  const TrainingSet set(data.x, data.rows, {VectorXd::Zero(6), 1});
+  const Network scores = ridge_class_scores(set, data.classes, 3, {1e-6}, threads).front();
+  EXPECT_EQ(count_right(scores, data.x, data.rows, data.classes), 30U);
+  std::vector<std::int32_t> others = data.classes;
+  for (std::size_t i = 0; i < 7; ++i) others[i] = (others[i] + 1) % 3;
+  EXPECT_EQ(count_right(scores, data.x, data.rows, others), 23U);
+  EXPECT_EQ(count_right(scores, data.x, std::vector<std::uint32_t>{0, 1, 29}, others), 1U);
+}
+
+// Many dimensions of noise and few samples: without a decay a regression fits the noise.
+TEST(ClassHead, FoldsChooseTheDecayThatPredictsSamplesUnseen) {
+  constexpr std::size_t kDimension = 60;
+  constexpr std::size_t kSamples = 80;
+  Random random(5);
+  std::vector<float> values;
+  std::vector<std::int32_t> classes;
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    classes.push_back(static_cast<std::int32_t>(i % 2));
+    rows.push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t d = 0; d < kDimension; ++d) {
+      const double centre = d < 3 ? (i % 2 == 0 ? 1 : -1) : 0;
+      values.push_back(static_cast<float>(centre + random.normal()));
+    }
+  }
+  const Vectors x(kDimension, kSamples, std::move(values));
+  const Scaling scaling{VectorXd::Zero(kDimension), 1};
+  Threads threads(2);
+  const auto choose = [&](const std::vector<double>& decays) {
+    return choose_ridge_decay(x, scaling, rows, classes, 2, decays, 1, threads);
+  };
+  EXPECT_EQ(choose({1e-9, 1}), 1);
+  EXPECT_EQ(choose({1, 1e-9}), 1);
+  EXPECT_EQ(choose({1e-9}), 1e-9);
+  // Fewer rows than folds.
+  rows.resize(2);
+  EXPECT_EQ(choose({0.5}), 0.5);
+}
+
 }  // namespace
 }  // namespace bdnn
