@@ -273,7 +273,7 @@ class Mistakes(CommandLine):
         self.data()
         os.mkfifo(self.path("pipe"))
         # Two methods: one leaves checkpoints where it can.
-        for options in (["--method", "itq"], ["--method", "uh-bdnn", "--set", "iterations=1"]):
+        for options in (["--method", "itq"], ["--method", "uh-bdnn", "--set", "iterations=1", "--set", "first_steps=200", "--set", "steps=100"]):
             train = ["train", "--bits", "8", "--data", self.path("x.npy"), *options, "--model"]
             self.ok(*train, self.path("m.bdnn"))
             reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
@@ -315,7 +315,7 @@ class Mistakes(CommandLine):
                 self.ok("train", "--method", "itq", "--bits", bits, "--data", self.path("x.npy"), "--model", model)
                 self.assertIn("itq", self.ok("inspect", model))
             self.ok("train", "--method", "uh-bdnn", "--bits", 8, "--data", self.path("x.npy"), "--model", model, "--resume",
-                    "--set", "iterations=1")
+                    "--set", "iterations=1", "--set", "first_steps=200", "--set", "steps=100")
             self.assertEqual(os.listdir(folder), ["m.bdnn"])
 
     def test_closed_standard_error_is_no_crash(self):

@@ -54,7 +54,7 @@ class Reconstruction(CommandLine):
         """As docs/formats.md says, without bdnn."""
         for group in (1, 4, 8):
             self.ok("train", "--method", "uh-bdnn", "--profile", "recall", "--bits", "13", "--data", self.path("x.npy"),
-                    "--model", self.path("m.bdnn"), "--set", f"group={group}", "--set", "code_rounds=4")
+                    "--model", self.path("m.bdnn"), "--set", f"group={group}", "--set", "code_rounds=4", "--set", "first_steps=200")
             self.assertIn("linear" if group == 1 else f"by groups of {group} bits",
                           self.ok("inspect", self.path("m.bdnn")))
             self.encode("x.codes", "--codes", "refined")
