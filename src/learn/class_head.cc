@@ -103,7 +103,7 @@ std::size_t count_right(const Network& scores, const Vectors& x, std::span<const
   return right;
 }
 
-double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::vector<std::uint32_t> rows,
+double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::span<const std::uint32_t> rows,
                           std::span<const std::int32_t> class_of, std::size_t classes,
                           const std::vector<double>& decays, std::uint64_t seed, Threads& threads) {
   constexpr std::size_t kFolds = 5;

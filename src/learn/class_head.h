@@ -31,7 +31,7 @@ std::size_t count_right(const Network& scores, const Vectors& x, std::span<const
 
 // Of the decays, the one whose ridge regressions are right most often for samples that they were not fitted to: five
 // folds of the rows, or of 10,000 random ones. All rows have a class.
-double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::vector<std::uint32_t> rows,
+double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::span<const std::uint32_t> rows,
                           std::span<const std::int32_t> class_of, std::size_t classes,
                           const std::vector<double>& decays, std::uint64_t seed, Threads& threads);
 
