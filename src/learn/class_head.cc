@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 
+#include "base/blocks.h"
 #include "base/random.h"
 #include "learn/affine.h"
 #include "learn/layers.h"
@@ -90,17 +92,25 @@ std::vector<Network> ridge_class_scores(const TrainingSet& set, std::span<const 
 }
 
 std::size_t count_right(const Network& scores, const Vectors& x, std::span<const std::uint32_t> rows,
-                        std::span<const std::int32_t> class_of) {
+                        std::span<const std::int32_t> class_of, Threads& threads) {
   const FormOf<Network>::Encoder encoder(scores);
   const std::size_t classes = scores.layers.back().outputs;
-  std::vector<float> scratch(x.dimension());
-  EncoderScratch buffers;
-  std::size_t right = 0;
-  for (const auto row : rows) {
-    const float* z = encoder.outputs(x.floats(row, 1, scratch.data()), 1, buffers);
-    right += std::max_element(z, z + classes) - z == class_of[row] ? 1 : 0;
-  }
-  return right;
+  const Scaling none{VectorXd::Zero(static_cast<Eigen::Index>(x.dimension())), 1};
+  const TrainingSet set(x, {rows.begin(), rows.end()}, none);
+  const std::size_t tile = samples_per_tile(x.dimension());
+  std::vector<std::size_t> right(blocks_of(set.size()), 0);
+  threads.for_each(right.size(), [&](std::size_t block, int) {
+    std::vector<float> samples(tile * x.dimension());
+    EncoderScratch buffers;
+    for_each_tile(block_range(block, set.size()), tile, [&](std::size_t first, std::size_t count) {
+      set.load(first, count, samples.data());
+      const float* z = encoder.outputs(samples.data(), count, buffers);
+      for (std::size_t i = 0; i < count; ++i, z += classes) {
+        right[block] += std::max_element(z, z + classes) - z == class_of[rows[first + i]] ? 1 : 0;
+      }
+    });
+  });
+  return std::accumulate(right.begin(), right.end(), std::size_t{0});
 }
 
 double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::span<const std::uint32_t> rows,
@@ -122,7 +132,7 @@ double choose_ridge_decay(const Vectors& x, const Scaling& scaling, std::span<co
     for (const auto row : fitted) own.push_back(class_of[row]);
     const auto networks = ridge_class_scores(TrainingSet(x, std::move(fitted), scaling), own, classes, decays, threads);
     const std::vector<std::uint32_t> tested(begin, end);
-    for (std::size_t i = 0; i < decays.size(); ++i) right[i] += count_right(networks[i], x, tested, class_of);
+    for (std::size_t i = 0; i < decays.size(); ++i) right[i] += count_right(networks[i], x, tested, class_of, threads);
   }
   return decays[static_cast<std::size_t>(std::max_element(right.begin(), right.end()) - right.begin())];
 }

@@ -27,7 +27,7 @@ std::vector<Network> ridge_class_scores(const TrainingSet& set, std::span<const 
 
 // How many of the rows have the score of their own class as the largest; class_of[row] is the class of a row of x.
 std::size_t count_right(const Network& scores, const Vectors& x, std::span<const std::uint32_t> rows,
-                        std::span<const std::int32_t> class_of);
+                        std::span<const std::int32_t> class_of, Threads& threads);
 
 // Of the decays, the one whose ridge regressions are right most often for samples that they were not fitted to: five
 // folds of the rows, or of 10,000 random ones. All rows have a class.

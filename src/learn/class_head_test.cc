@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "base/blocks.h"
 #include "base/random.h"
 #include "learn/affine.h"
 #include "learn/class_codes.h"
@@ -130,14 +131,32 @@ TEST(ClassHead, SumsOfScoresAreSumsWhateverTheNetworksForm) {
 
 TEST(ClassHead, CountsTheRowsWhoseOwnClassHasTheLargestScore) {
   const Blobs data = blobs(3, 30, 0);  // three points, ten times each
-  Threads threads(1);
+  Threads threads(2);
   const TrainingSet set(data.x, data.rows, {VectorXd::Zero(6), 1});
   const Network scores = ridge_class_scores(set, data.classes, 3, {1e-6}, threads).front();
-  EXPECT_EQ(count_right(scores, data.x, data.rows, data.classes), 30U);
+  EXPECT_EQ(count_right(scores, data.x, data.rows, data.classes, threads), 30U);
   std::vector<std::int32_t> others = data.classes;
   for (std::size_t i = 0; i < 7; ++i) others[i] = (others[i] + 1) % 3;
-  EXPECT_EQ(count_right(scores, data.x, data.rows, others), 23U);
-  EXPECT_EQ(count_right(scores, data.x, std::vector<std::uint32_t>{0, 1, 29}, others), 1U);
+  EXPECT_EQ(count_right(scores, data.x, data.rows, others, threads), 23U);
+  EXPECT_EQ(count_right(scores, data.x, std::vector<std::uint32_t>{0, 1, 29}, others, threads), 1U);
+}
+
+TEST(ClassHead, CountsAcrossBlocksAndThreads) {
+  const Blobs data = blobs(4, 2 * kSamplesPerBlock + 5, 3);
+  Threads one(1);
+  Threads three(3);
+  const TrainingSet set(data.x, data.rows, {VectorXd::Zero(6), 1});
+  const Network scores = ridge_class_scores(set, data.classes, 4, {1e-3}, one).front();
+  const MatrixXf z = outputs_of(scores, data.x, one);
+  std::size_t expected = 0;
+  for (Eigen::Index i = 0; i < z.cols(); ++i) {
+    Eigen::Index top = 0;
+    z.col(i).maxCoeff(&top);
+    expected += top == data.classes[static_cast<std::size_t>(i)] ? 1 : 0;
+  }
+  EXPECT_EQ(count_right(scores, data.x, data.rows, data.classes, one), expected);
+  EXPECT_EQ(count_right(scores, data.x, data.rows, data.classes, three), expected);
+  EXPECT_LT(expected, data.rows.size());  // some are wrong
 }
 
 // Many dimensions of noise and few samples: without a decay a regression fits the noise.

@@ -1,7 +1,5 @@
 #include "methods/binary_network/binary_network.h"
 
-#include <numeric>
-
 #include "base/error.h"
 #include "learn/itq_projection.h"
 #include "linalg/decompose.h"
@@ -104,31 +102,21 @@ TargetCodes codes_of(const Network& network, const Vectors& x, const std::vector
   return codes;
 }
 
-// Keeps the first alternative unless the trained network, or another alternative, searches clearly better: with few
-// held-out samples, the best of several is often so by chance.
+// Keeps what held-out samples choose of the alternatives and the trained network; in doubt the first alternative.
 void choose_alternative(const std::vector<Alternative>& alternatives, const Vectors& x, const Selection& selection,
                         Threads& threads, TrainedBinaryNetwork& trained) {
-  const auto scores_of = [&](const Network& network) {
-    return selection.part_scores(codes_of(network, x, selection.rows().training, threads),
-                                 codes_of(network, x, selection.rows().queries, threads));
+  std::vector<std::vector<double>> scores;
+  const auto measure = [&](const Network& network) {
+    scores.push_back(selection.part_scores(codes_of(network, x, selection.rows().training, threads),
+                                           codes_of(network, x, selection.rows().queries, threads)));
   };
-  const auto mean = [](const std::vector<double>& scores) {
-    return std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
-  };
-  const Alternative* chosen = &alternatives.front();
-  const std::vector<double> first = scores_of(chosen->network);
-  double best = mean(first);
-  const auto compare = [&](const Network& network, const Alternative* alternative) {
-    const std::vector<double> scores = scores_of(network);
-    if (!is_clearly_better(scores, first) || mean(scores) <= best) return;
-    best = mean(scores);
-    chosen = alternative;
-  };
-  compare(trained.network, nullptr);
-  for (const Alternative& alternative : std::span(alternatives).subspan(1)) compare(alternative.network, &alternative);
-  if (chosen == nullptr) return;
-  trained.network = chosen->with_all_samples ? chosen->with_all_samples() : chosen->network;
-  trained.outcome += fmt::format("; {} in its place, held-out {:.4f}", chosen->name, best);
+  for (const Alternative& alternative : alternatives) measure(alternative.network);
+  measure(trained.network);
+  const std::size_t chosen = choose_candidate(scores);
+  if (chosen == alternatives.size()) return;
+  const Alternative& kept = alternatives[chosen];
+  trained.network = kept.with_all_samples ? kept.with_all_samples() : kept.network;
+  trained.outcome += fmt::format("; {} in its place, held-out {:.4f}", kept.name, mean_of_parts(scores[chosen]));
 }
 
 // "iteration 2 of 3 kept, held-out mAP 0.2919 (ITQ 0.2460), codes differ from B in 8.40% of bits"

@@ -1,6 +1,8 @@
 // What UH-BDNN and SH-BDNN promise as trainings: progress, selection, errors.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <filesystem>
 
 #include "base/files.h"
@@ -287,10 +289,42 @@ TEST(UhBdnn, GroupsTakePartInTheAlternation) {
 TEST(ShBdnn, LearnsClasses) {
   const Labelled data = clouds(6, 1800);
   Rounds progress;
-  train(data.x, options_for("sh-bdnn", data), progress);
+  const Model model = train(data.x, options_for("sh-bdnn", data), progress);
   double best = 0;
   for (const auto& round : progress.rounds) best = std::max(best, value(round, "held_out_mAP"));
   EXPECT_GT(best, 0.9);  // one sixth by chance
+  EXPECT_TRUE(model.record.outcome.find("; the class head of it and a ridge classifier in its place") !=
+              std::string::npos)
+      << model.record.outcome;
+}
+
+// Two rings, one around the other: no hyperplane tells them apart, so neither does a ridge regression.
+TEST(ShBdnn, KeepsTheNetworkWhereARidgeClassifierHasNothingToAdd) {
+  Random random(2);
+  std::vector<float> values;
+  Labelled data;
+  for (int i = 0; i < 3000; ++i) {
+    const double angle = 6.283185307 * random.uniform();
+    const double radius = (i % 2 == 0 ? 1 : 3) + 0.1 * random.normal();
+    values.push_back(static_cast<float>(radius * std::cos(angle)));
+    values.push_back(static_cast<float>(radius * std::sin(angle)));
+    data.labels.push_back(i % 2);
+  }
+  data.x = Vectors(2, 3000, std::move(values));
+  TrainOptions options = options_for("sh-bdnn", data);
+  options.set["first_steps"] = "1000";
+  const Model model = train(data.x, options);
+  EXPECT_TRUE(model.record.outcome.find("; a ridge classifier's class head") == std::string::npos)
+      << model.record.outcome;
+  const Codes codes = encode(model, data.x);
+  std::size_t right = 0;  // classes alternate: the next sample is of the other class, the one after it of the same
+  for (std::size_t i = 0; i + 2 < 3000; ++i) {
+    const auto distance = [&](std::size_t j) {
+      return std::popcount(static_cast<unsigned>(codes[i][0] ^ codes[j][0]));
+    };
+    right += distance(i + 2) < distance(i + 1) ? 1 : 0;
+  }
+  EXPECT_GT(right, 2800U);
 }
 
 TEST(ShBdnn, UnlabelledSamplesTakePart) {

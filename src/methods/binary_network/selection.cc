@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/random.h"
 #include "methods/binary_network/training_neighbours.h"
@@ -134,6 +135,18 @@ bool is_clearly_better(const std::vector<double>& a, const std::vector<double>& 
   const double mean = sum / n;
   const double variance = n > 1 ? std::max(0.0, (squares - n * mean * mean) / (n - 1)) : 0;
   return mean > std::sqrt(variance / n);
+}
+
+double mean_of_parts(const std::vector<double>& scores) {
+  return std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
+}
+
+std::size_t choose_candidate(const std::vector<std::vector<double>>& scores) {
+  std::size_t chosen = 0;
+  for (std::size_t i = 1; i < scores.size(); ++i) {
+    if (is_clearly_better(scores[i], scores[0]) && mean_of_parts(scores[i]) > mean_of_parts(scores[chosen])) chosen = i;
+  }
+  return chosen;
 }
 
 }  // namespace bdnn

@@ -61,4 +61,11 @@ class Selection {
 // Whether the mean of a - b is above its standard error: what is better by less may be so by chance.
 bool is_clearly_better(const std::vector<double>& a, const std::vector<double>& b);
 
+// Which of several candidates is kept, given the part_scores() of each: the first, unless others are clearly better
+// than it; then the best of those. With few held-out samples, the best of all is often so by chance.
+std::size_t choose_candidate(const std::vector<std::vector<double>>& scores);
+
+// The mean over parts.
+double mean_of_parts(const std::vector<double>& scores);
+
 }  // namespace bdnn

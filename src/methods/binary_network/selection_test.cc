@@ -69,5 +69,18 @@ TEST(Selection, ClearlyBetterIsByMoreThanTheStandardError) {
   EXPECT_TRUE(is_clearly_better({0.6}, {0.5}));  // one part: nothing to tell chance by
 }
 
+TEST(Selection, InDoubtTheFirstCandidateIsChosen) {
+  const std::vector<double> first = {0.5, 0.5};
+  const std::vector<double> by_chance = {0.9, 0.3};  // the best mean but one, by one part alone
+  const std::vector<double> clearly = {0.55, 0.57};
+  const std::vector<double> more_clearly = {0.6, 0.62};
+  EXPECT_EQ(choose_candidate({first}), 0U);
+  EXPECT_EQ(choose_candidate({first, by_chance}), 0U);
+  EXPECT_EQ(choose_candidate({first, by_chance, clearly}), 2U);
+  EXPECT_EQ(choose_candidate({first, clearly, more_clearly}), 2U);
+  EXPECT_EQ(choose_candidate({first, more_clearly, clearly}), 1U);
+  EXPECT_EQ(choose_candidate({more_clearly, clearly, first}), 0U);
+}
+
 }  // namespace
 }  // namespace bdnn

@@ -72,7 +72,7 @@ Trained train_classifier(const TrainingTask& task, const ClassifierOptions& opti
   std::size_t best = 0;
   const std::vector<Network> tried = fit(fitted, settings);
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    const std::size_t right = count_right(tried[i], x, tested, samples.labels.of);
+    const std::size_t right = count_right(tried[i], x, tested, samples.labels.of, task.threads);
     if (right <= best) continue;
     best = right;
     chosen = settings[i];
