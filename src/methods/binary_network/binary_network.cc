@@ -183,7 +183,8 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
   options.alternation.first_adam.batch = options.alternation.adam.batch;
   options.alternation.first_adam.blend = options.alternation.adam.blend;
   options.alternation.lambdas = lambdas;
-  options.alternation.start_is_candidate = options.path != PathStart::none;
+  // With class heads, a linear classifier is a candidate of its own.
+  options.alternation.start_is_candidate = options.path != PathStart::none && !make_alternatives;
   options.alternation.fit = options.path == PathStart::fitted     ? Fit::linear_path
                             : weight_start == WeightStart::fitted ? Fit::last_layer
                                                                   : Fit::nothing;
