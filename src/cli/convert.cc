@@ -10,7 +10,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string from;
   std::string to;
   std::string element;
@@ -20,7 +20,7 @@ struct Arguments {
   bool json = false;
 };
 
-void convert_verb(const Arguments& arguments) {
+void convert_verb(const ConvertArguments& arguments) {
   check_outputs({{"the output", arguments.to}}, {{"the conversion", arguments.from}, {"--labels", arguments.labels}});
   Shape shape;
   if (arguments.as_labels) {
@@ -59,7 +59,7 @@ void convert_verb(const Arguments& arguments) {
 }  // namespace
 
 void add_convert(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ConvertArguments>();
   std::string known = "\nFormats and their file name extensions (content takes precedence):\n";
   for (const Format* format : formats()) {
     known += fmt::format("  {:<8} {}\n", format->extensions.front(), format->summary);

@@ -8,7 +8,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct DatasetArguments {
   std::vector<std::string> names;
   std::string catalog;
   GetOptions get;
@@ -35,7 +35,7 @@ std::size_t files_on_disk(const DatasetEntry& entry, const std::string& data) {
   return count;
 }
 
-void list_verb(const Arguments& arguments) {
+void list_verb(const DatasetArguments& arguments) {
   const DatasetCatalog catalog = datasets_of(arguments.catalog);
   Json list = Json::array();
   if (!arguments.json) {
@@ -65,7 +65,7 @@ void list_verb(const Arguments& arguments) {
   if (arguments.json) print_json({{"data", arguments.get.data}, {"datasets", list}});
 }
 
-void get_verb(const Arguments& arguments) {
+void get_verb(const DatasetArguments& arguments) {
   const DatasetCatalog catalog = datasets_of(arguments.catalog);
   std::vector<const DatasetEntry*> entries;
   for (const auto& name : arguments.names) entries.push_back(&entry_of(catalog, name));  // before anything is fetched
@@ -101,7 +101,7 @@ Json source_as_json(const DatasetSource& source) {
           {"sha256", source.sha256.empty() ? Json() : Json(source.sha256)}};
 }
 
-void info_verb(const Arguments& arguments) {
+void info_verb(const DatasetArguments& arguments) {
   const DatasetCatalog catalog = datasets_of(arguments.catalog);
   const DatasetEntry& entry = entry_of(catalog, arguments.names.front());
   const auto progress = make_progress();
@@ -148,7 +148,7 @@ void info_verb(const Arguments& arguments) {
   }
 }
 
-void add_common_options(Verb verb, Arguments& arguments) {
+void add_common_options(Verb verb, DatasetArguments& arguments) {
   verb.text("--data", arguments.get.data, "Folder that holds a folder for each dataset").shows_default();
   verb.text("--catalog", arguments.catalog, "TOML file that describes datasets, in place of the program's own");
   add_json_option(verb, arguments.json);
@@ -164,7 +164,7 @@ void add_dataset(Verb program) {
                           "  bdnn dataset split protocols/mnist-deep-hashing.toml --folder data/mnist --out split1");
   dataset.requires_verb();
 
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DatasetArguments>();
   Verb list =
       add_verb(dataset, "list", "List the datasets, and whether they are on disk", "  bdnn dataset list --data data");
   add_common_options(list, *arguments);

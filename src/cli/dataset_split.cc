@@ -9,7 +9,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct DatasetSplitArguments {
   std::string protocol;
   std::string folder = ".";
   std::string out;
@@ -18,7 +18,7 @@ struct Arguments {
   bool json = false;
 };
 
-void check_split_outputs(const Arguments& arguments, const Protocol& protocol) {
+void check_split_outputs(const DatasetSplitArguments& arguments, const Protocol& protocol) {
   std::vector<NamedFile> inputs = files_of(protocol, arguments.folder);
   inputs.push_back({"the protocol", arguments.protocol});
   for (const char* name : {"train.ivecs", "queries.ivecs", "split.json"}) {
@@ -26,7 +26,7 @@ void check_split_outputs(const Arguments& arguments, const Protocol& protocol) {
   }
 }
 
-void split_verb(const Arguments& arguments, const Option& seed_option) {
+void split_verb(const DatasetSplitArguments& arguments, const Option& seed_option) {
   const Protocol protocol = load_protocol(arguments.protocol);
   if (!protocol.splits()) refuse({seed_option}, "to a protocol that splits nothing");
   if (!arguments.out.empty()) check_split_outputs(arguments, protocol);
@@ -60,7 +60,7 @@ void split_verb(const Arguments& arguments, const Option& seed_option) {
 }  // namespace
 
 void add_dataset_split(Verb dataset) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DatasetSplitArguments>();
   Verb verb = add_verb(dataset, "split", "Draw a protocol's split, check it and save it",
                        "  bdnn dataset split protocols/mnist-deep-hashing.toml --folder data/mnist --out split1\n\n"
                        "Writes train.ivecs and queries.ivecs (rows of the collection, from 0) and split.json with "

@@ -9,7 +9,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct DecodeArguments {
   std::string model;
   std::string codes;
   std::string out;
@@ -19,7 +19,7 @@ struct Arguments {
   bool json = false;
 };
 
-void decode_verb(const Arguments& arguments) {
+void decode_verb(const DecodeArguments& arguments) {
   if (arguments.out.empty() && arguments.data.empty()) {
     misuse("give --out to write the rebuilt vectors, --data to measure their error, or both");
   }
@@ -50,7 +50,7 @@ void decode_verb(const Arguments& arguments) {
 }  // namespace
 
 void add_decode(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DecodeArguments>();
   Verb verb = add_verb(program, "decode", "Rebuild vectors from codes and measure the reconstruction error",
                        "  bdnn decode --model m.bdnn --codes x.codes --out rebuilt.fvecs\n"
                        "  bdnn decode --model m.bdnn --codes x.codes --data x.fvecs --json");

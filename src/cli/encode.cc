@@ -8,7 +8,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct EncodeArguments {
   std::string model;
   std::string data;
   std::string out;
@@ -17,7 +17,7 @@ struct Arguments {
   bool json = false;
 };
 
-void encode_verb(const Arguments& arguments) {
+void encode_verb(const EncodeArguments& arguments) {
   check_outputs({{"--out", arguments.out}}, {{"--model", arguments.model}, {"--data", arguments.data}});
   const Model model = load_model(arguments.model);
   const auto progress = make_progress();
@@ -44,7 +44,7 @@ void encode_verb(const Arguments& arguments) {
 }  // namespace
 
 void add_encode(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EncodeArguments>();
   Verb verb = add_verb(program, "encode", "Encode vectors as binary codes, in constant memory",
                        "  bdnn encode --model m.bdnn --data x.npy --out x.codes\n"
                        "  bdnn encode --model m.bdnn --data base.fvecs --out base.npy      (for NumPy)\n"

@@ -10,7 +10,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
   // What is searched, and what for.
   std::string model;
   std::string database;
@@ -47,7 +47,7 @@ struct Arguments {
   bool json = false;
 };
 
-MetricsOptions metrics_options(const Arguments& arguments, MetricsOptions options) {
+MetricsOptions metrics_options(const EvaluateArguments& arguments, MetricsOptions options) {
   if (!arguments.ties.empty()) options.ties = ties_by_name(arguments.ties);
   if (arguments.cutoff > 0) options.cutoff = arguments.cutoff;
   if (!arguments.radii.empty()) options.radii = arguments.radii;
@@ -101,7 +101,7 @@ void write_curve(const MetricsResult& result, const std::string& path) {
   file.commit();
 }
 
-void evaluate_files(const Arguments& arguments) {
+void evaluate_files(const EvaluateArguments& arguments) {
   if (arguments.database.empty() || arguments.queries.empty()) {
     misuse("give --database and --queries, or a --protocol");
   }
@@ -169,8 +169,8 @@ void evaluate_files(const Arguments& arguments) {
   for (const auto& [name, value] : values) fmt::print("{:<16} {:>10}\n", name, cell(name, value));
 }
 
-void print_runs(const Arguments& arguments, const Protocol& protocol, const Dataset& dataset, const Overlap& overlap,
-                std::uint64_t split_seed, const std::vector<ExperimentRun>& runs) {
+void print_runs(const EvaluateArguments& arguments, const Protocol& protocol, const Dataset& dataset,
+                const Overlap& overlap, std::uint64_t split_seed, const std::vector<ExperimentRun>& runs) {
   const std::vector<ExperimentSummary> summaries = summarize(runs);
   if (arguments.json) {
     Json list = Json::array();
@@ -227,7 +227,7 @@ void print_runs(const Arguments& arguments, const Protocol& protocol, const Data
 }
 
 // From "uh-bdnn" or "uh-bdnn:paper", which names a profile.
-TrainOptions training_of(const std::string& method, const Arguments& arguments) {
+TrainOptions training_of(const std::string& method, const EvaluateArguments& arguments) {
   const std::size_t colon = method.find(':');
   TrainOptions training;
   training.method = method.substr(0, colon);
@@ -236,7 +236,7 @@ TrainOptions training_of(const std::string& method, const Arguments& arguments) 
   return training;
 }
 
-void evaluate_protocol(const Arguments& arguments) {
+void evaluate_protocol(const EvaluateArguments& arguments) {
   const Protocol protocol = load_protocol(arguments.protocol);
   const std::uint64_t split_seed = arguments.split_seed > 0 ? arguments.split_seed : protocol.split.seed;
   if (arguments.split_seed > 0 && !protocol.splits()) {
@@ -270,7 +270,7 @@ void evaluate_protocol(const Arguments& arguments) {
 }  // namespace
 
 void add_evaluate(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<EvaluateArguments>();
   Verb verb = add_verb(
       program, "evaluate", "Measure retrieval quality: average precision, precision and recall",
       "  bdnn evaluate --model m.bdnn --database base.fvecs --queries q.fvecs --neighbours 50\n"

@@ -14,7 +14,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct FeaturesArguments {
   std::vector<std::string> images;
   std::string out;
   std::string names;
@@ -66,7 +66,7 @@ std::vector<std::int64_t> labels_beside(const std::vector<std::string>& images) 
 }
 
 template <class Compute>
-void features_verb(const Arguments& arguments, const Compute& compute) {
+void features_verb(const FeaturesArguments& arguments, const Compute& compute) {
   std::vector<NamedFile> inputs = {{"--network", arguments.cnn.network}, {"--config", arguments.cnn.config}};
   for (const auto& path : arguments.images) inputs.push_back({"--images", path});
   check_outputs({{"--out", arguments.out}, {"--names", arguments.names}, {"--labels", arguments.labels}}, inputs);
@@ -94,7 +94,7 @@ void features_verb(const Arguments& arguments, const Compute& compute) {
              static_cast<double>(peak_memory()) / 1e6);
 }
 
-void add_common_options(Verb verb, const std::shared_ptr<Arguments>& arguments) {
+void add_common_options(Verb verb, const std::shared_ptr<FeaturesArguments>& arguments) {
   verb.texts("--images", arguments->images,
              "Images: idx files, CIFAR-10 batches, image files, or folders of image files; several are joined")
       .required();
@@ -104,7 +104,7 @@ void add_common_options(Verb verb, const std::shared_ptr<Arguments>& arguments) 
 }
 
 void add_gist(Verb features) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FeaturesArguments>();
   Verb verb = features.add_verb("gist", "GIST descriptors (Oliva and Torralba)");
   verb.examples(
       "  bdnn features gist --images train-images-idx3-ubyte.gz --out train.fvecs\n"
@@ -131,7 +131,7 @@ void add_gist(Verb features) {
 }
 
 void add_cnn(Verb features) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<FeaturesArguments>();
   Verb verb = features.add_verb("cnn", "Outputs of a layer of a neural network: ONNX, Caffe, TensorFlow");
   verb.examples(
       "  bdnn features cnn --network mobilenet.onnx --layer feat --size 160 --mean 127.5 --scale 1/127.5 "

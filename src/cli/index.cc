@@ -21,7 +21,7 @@ namespace {
 constexpr IndexOptions::Tables kTables[] = {IndexOptions::Tables::automatic, IndexOptions::Tables::always,
                                             IndexOptions::Tables::never};
 
-struct Arguments {
+struct IndexArguments {
   std::string index;
   std::string data;
   std::string model;
@@ -38,7 +38,7 @@ struct Arguments {
   bool json = false;
 };
 
-Codes codes_of(const Arguments& arguments) {
+Codes codes_of(const IndexArguments& arguments) {
   for (const auto& options : arguments.codes_options) options.check(arguments.encoding, arguments.data);
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
@@ -48,7 +48,9 @@ Codes codes_of(const Arguments& arguments) {
   return codes_from(arguments.csv.file(arguments.data), model, encoding);
 }
 
-IndexKeys keys_of(const Arguments& arguments) { return keys_from(arguments.keys, arguments.csv.file(arguments.data)); }
+IndexKeys keys_of(const IndexArguments& arguments) {
+  return keys_from(arguments.keys, arguments.csv.file(arguments.data));
+}
 
 // What a verb did, to be reported with the state of the index after it.
 struct Outcome {
@@ -114,7 +116,7 @@ struct Surroundings {
   }
 };
 
-void report(const Arguments& arguments, const Outcome& outcome, double seconds) {
+void report(const IndexArguments& arguments, const Outcome& outcome, double seconds) {
   const IndexInfo info = open_index(arguments.index).info();
   const Surroundings around(arguments.index);
   if (arguments.json) {
@@ -154,12 +156,12 @@ void report(const Arguments& arguments, const Outcome& outcome, double seconds) 
   }
 }
 
-void add_index_option(Verb verb, Arguments& arguments) {
+void add_index_option(Verb verb, IndexArguments& arguments) {
   verb.text("--index", arguments.index, "Index file").required();
   add_json_option(verb, arguments.json);
 }
 
-void add_source_options(Verb verb, Arguments& arguments) {
+void add_source_options(Verb verb, IndexArguments& arguments) {
   verb.text("--data", arguments.data, "Codes, or vectors to encode").required();
   verb.text("--model", arguments.model, "Model that encodes the vectors");
   arguments.codes_options.push_back(add_codes_options(verb, arguments.encoding));
@@ -167,7 +169,7 @@ void add_source_options(Verb verb, Arguments& arguments) {
   arguments.csv.add_options(verb);
 }
 
-void add_tables_option(Verb verb, Arguments& arguments, const std::string& otherwise) {
+void add_tables_option(Verb verb, IndexArguments& arguments, const std::string& otherwise) {
   verb.text(
           "--tables",
           [&arguments](const std::string& name) {
@@ -181,7 +183,7 @@ void add_tables_option(Verb verb, Arguments& arguments, const std::string& other
   add_threads_option(verb, arguments.options.threads);
 }
 
-Outcome build(const Arguments& a) {
+Outcome build(const IndexArguments& a) {
   check_outputs({{"--index", a.index}},
                 {{"--data", a.data}, {"--model", a.model}, {"--ids", a.keys.ids_file}, {"--names", a.keys.names_file}});
   if (!a.force && std::filesystem::is_regular_file(a.index)) {
@@ -191,7 +193,7 @@ Outcome build(const Arguments& a) {
   return {"built: "};
 }
 
-Outcome remove(const Arguments& a) {
+Outcome remove(const IndexArguments& a) {
   IndexKeys keys = keys_from(a.keys);
   keys.ids.insert(keys.ids.end(), a.some_ids.begin(), a.some_ids.end());
   keys.names.insert(keys.names.end(), a.some_names.begin(), a.some_names.end());
@@ -202,7 +204,7 @@ Outcome remove(const Arguments& a) {
   return outcome_of(remove_from_index(a.index, keys, a.options));
 }
 
-Outcome compact(const Arguments& a) {
+Outcome compact(const IndexArguments& a) {
   if (a.salvage) return outcome_of(salvage_index(a.index, a.options));
   compact_index(a.index, a.options);
   return {"now "};
@@ -211,7 +213,7 @@ Outcome compact(const Arguments& a) {
 }  // namespace
 
 void add_index(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<IndexArguments>();
   Verb index = add_verb(program, "index", "Build and change an index: a file of codes that opens instantly",
                         "  bdnn index build --index db.index --data base.codes\n"
                         "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
@@ -245,18 +247,19 @@ void add_index(Verb program) {
   add_source_options(build_verb, *arguments);
   add_tables_option(build_verb, *arguments, "automatic");
   build_verb.flag("--force", arguments->force, "Replace an existing file");
-  Verb add = verb("add", "Add codes; without --ids or --names, ids continue from the last one", [](const Arguments& a) {
-    return outcome_of(add_to_index(a.index, codes_of(a), keys_of(a), a.options));
-  });
+  Verb add = verb(
+      "add", "Add codes; without --ids or --names, ids continue from the last one",
+      [](const IndexArguments& a) { return outcome_of(add_to_index(a.index, codes_of(a), keys_of(a), a.options)); });
   add_source_options(add, *arguments);
   add_tables_option(add, *arguments, "as the index was built");
-  Verb upsert = verb("upsert", "Add codes, and replace those whose keys are there already", [](const Arguments& a) {
-    const IndexKeys keys = keys_of(a);
-    if (keys.ids.empty() && keys.names.empty() && a.keys.ids_file.empty() && a.keys.names_file.empty()) {
-      misuse("give the keys of the codes: --ids or --names, or --id-column of a CSV file");
-    }
-    return outcome_of(upsert_in_index(a.index, codes_of(a), keys, a.options));
-  });
+  Verb upsert =
+      verb("upsert", "Add codes, and replace those whose keys are there already", [](const IndexArguments& a) {
+        const IndexKeys keys = keys_of(a);
+        if (keys.ids.empty() && keys.names.empty() && a.keys.ids_file.empty() && a.keys.names_file.empty()) {
+          misuse("give the keys of the codes: --ids or --names, or --id-column of a CSV file");
+        }
+        return outcome_of(upsert_in_index(a.index, codes_of(a), keys, a.options));
+      });
   add_source_options(upsert, *arguments);
   add_tables_option(upsert, *arguments, "as the index was built");
   Verb remove_verb = verb("remove", "Remove codes by their keys", remove);
@@ -267,7 +270,7 @@ void add_index(Verb program) {
   Verb compact_verb = verb("compact", "Reclaim the space of removed codes and merge all segments", compact);
   add_tables_option(compact_verb, *arguments, "as the index was built");
   compact_verb.flag("--salvage", arguments->salvage, "Of a damaged index, keep what is sound and list what is lost");
-  Verb info = verb("info", "Show what an index holds, and what is left of killed writers", [](const Arguments& a) {
+  Verb info = verb("info", "Show what an index holds, and what is left of killed writers", [](const IndexArguments& a) {
     if (a.verify) verify_index(a.index);
     return Outcome();
   });

@@ -104,7 +104,7 @@ Facts inspect_index(const std::string& path) {
   return facts;
 }
 
-struct Arguments {
+struct InspectArguments {
   std::string file;
   std::string model;
   std::string data;
@@ -114,7 +114,7 @@ struct Arguments {
   int threads = 0;
 };
 
-Facts inspect_codes(const Arguments& arguments) {
+Facts inspect_codes(const InspectArguments& arguments) {
   const Codes codes = load_codes(arguments.file);  // verifies the checksum
   Facts facts;
   facts.text("kind", "codes");
@@ -174,7 +174,7 @@ Facts inspect_vectors(const VectorsFile& file) {
   return facts;
 }
 
-void inspect_verb(const Arguments& arguments, const Option& model, const Option& data, const Option& brief) {
+void inspect_verb(const InspectArguments& arguments, const Option& model, const Option& data, const Option& brief) {
   const std::string& path = arguments.file;
   const bool codes = is_codes_file(path);
   if (!codes) refuse({model, data, brief}, "to a file that holds no codes");
@@ -190,7 +190,7 @@ void inspect_verb(const Arguments& arguments, const Option& model, const Option&
 }  // namespace
 
 void add_inspect(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InspectArguments>();
   Verb verb =
       add_verb(program, "inspect", "Show what a file holds: vectors, codes, a model or an index",
                "  bdnn inspect base.fvecs\n"

@@ -17,7 +17,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct ReproduceArguments {
   std::vector<std::string> experiments;
   std::string data = "data";
   std::string out = "results";
@@ -118,7 +118,7 @@ std::vector<Value> without_repeats(const std::vector<Value>& values) {
   return once;
 }
 
-std::vector<ExperimentPlan> load_plans(const Arguments& arguments) {
+std::vector<ExperimentPlan> load_plans(const ReproduceArguments& arguments) {
   std::vector<ExperimentPlan> plans;
   for (const auto& path : arguments.experiments) {
     ExperimentPlan plan = load_experiment(path);
@@ -148,7 +148,7 @@ void check_data(const std::vector<ExperimentPlan>& plans, const std::string& dat
   }
 }
 
-void check_report_outputs(const Arguments& arguments, const std::vector<ExperimentPlan>& plans) {
+void check_report_outputs(const ReproduceArguments& arguments, const std::vector<ExperimentPlan>& plans) {
   std::vector<NamedFile> inputs;
   for (const auto& path : arguments.experiments) inputs.push_back({"the experiment", path});
   for (const auto& plan : plans) {
@@ -161,7 +161,7 @@ void check_report_outputs(const Arguments& arguments, const std::vector<Experime
   }
 }
 
-void reproduce_verb(const Arguments& arguments) {
+void reproduce_verb(const ReproduceArguments& arguments) {
   const std::vector<ExperimentPlan> plans = load_plans(arguments);
   if (!arguments.report) check_data(plans, arguments.data);
   const std::string path = arguments.out + "/results.json";
@@ -191,7 +191,7 @@ void reproduce_verb(const Arguments& arguments) {
 }  // namespace
 
 void add_reproduce(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReproduceArguments>();
   Verb verb = add_verb(
       program, "reproduce", "Run the paper's experiments and write a report: tables, plots, images",
       "  bdnn reproduce experiments/mnist-unsupervised.toml --data data --out results/mnist\n"

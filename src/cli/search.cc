@@ -13,7 +13,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct SearchArguments {
   std::string model;
   std::string database;
   std::string index;
@@ -73,7 +73,7 @@ struct Queries {
 };
 
 // Loads what is needed, and encodes no more than the queries that are searched for.
-Queries load_queries(const Arguments& arguments, const std::optional<Model>& model, bool need_codes,
+Queries load_queries(const SearchArguments& arguments, const std::optional<Model>& model, bool need_codes,
                      bool need_vectors) {
   const auto first = [&](std::size_t count) {
     return arguments.first == 0 ? count : std::min<std::size_t>(arguments.first, count);
@@ -98,7 +98,8 @@ Queries load_queries(const Arguments& arguments, const std::optional<Model>& mod
 }
 
 // In an index: one from a file, or one made for this search where a filter needs it.
-void search_index(const Arguments& arguments, const SearchOptions& options, const Codes& queries, Answer& answer) {
+void search_index(const SearchArguments& arguments, const SearchOptions& options, const Codes& queries,
+                  Answer& answer) {
   const IndexKeys keys = keys_from(arguments.only);
   const bool by_name = answer.index->info().names;
   if (by_name ? !keys.ids.empty() : !keys.names.empty()) {
@@ -122,7 +123,7 @@ void search_codes(const Codes& database, const SearchOptions& options, const Cod
   answer.seconds = watch.seconds();
 }
 
-void print_explanation(const Arguments& arguments, const Answer& answer) {
+void print_explanation(const SearchArguments& arguments, const Answer& answer) {
   const double measured = 1e6 * answer.seconds / static_cast<double>(std::max<std::size_t>(answer.queries(), 1));
   if (arguments.json) {
     print_json({{"plan", name_of(answer.expected.plan)},
@@ -198,7 +199,7 @@ void print_results(const Answer& answer) {
 }
 
 // All codes, by another distance than Hamming's.
-void scan_codes(const Arguments& arguments, const std::optional<Model>& model, const Codes& database,
+void scan_codes(const SearchArguments& arguments, const std::optional<Model>& model, const Codes& database,
                 const Queries& queries, Answer& answer) {
   const int threads = arguments.options.threads;
   const auto timed = [&](const auto& scan, const auto& what) {
@@ -224,7 +225,8 @@ std::unique_ptr<Ranking> ranking_by(RankBy rank, const std::optional<Model>& mod
 }
 
 // By the vectors of --rerank, whose keys are those of the index or the numbers of the vectors.
-std::unique_ptr<Ranking> vector_ranking(const Arguments& arguments, const Vectors& queries, const Answer& answer) {
+std::unique_ptr<Ranking> vector_ranking(const SearchArguments& arguments, const Vectors& queries,
+                                        const Answer& answer) {
   const IndexKeys keys = keys_from(arguments.rerank_keys);
   const bool by_name = answer.has_names();
   if (keys.names.empty() && keys.ids.empty()) {
@@ -242,13 +244,13 @@ std::unique_ptr<Ranking> vector_ranking(const Arguments& arguments, const Vector
   return std::make_unique<VectorRanking>(arguments.rerank, queries, *answer.index, keys);
 }
 
-void print_answer(const Arguments& arguments, const Answer& answer) {
+void print_answer(const SearchArguments& arguments, const Answer& answer) {
   if (arguments.explain) return print_explanation(arguments, answer);
   if (arguments.json) return print_json_results(answer);
   print_results(answer);
 }
 
-void search_verb(Arguments& arguments) {
+void search_verb(SearchArguments& arguments) {
   if (arguments.database.empty() == arguments.index.empty()) misuse("give either --database or --index");
   std::optional<Model> model;
   if (!arguments.model.empty()) model = load_model(arguments.model);
@@ -321,7 +323,7 @@ void search_verb(Arguments& arguments) {
 }  // namespace
 
 void add_search(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<SearchArguments>();
   Verb verb = add_verb(
       program, "search", "Find the nearest codes, or all within a radius",
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs -k 10\n"

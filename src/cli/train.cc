@@ -18,7 +18,7 @@
 namespace bdnn::cli {
 namespace {
 
-struct Arguments {
+struct TrainArguments {
   TrainOptions options;
   std::vector<std::string> set;
   std::size_t pca = 0;
@@ -99,7 +99,7 @@ std::string checkpoint_of(const std::string& model) {
   return model.substr(0, model.size() - (name.size() > most ? name.size() - most : 0)) + std::string(kEnding);
 }
 
-void train_verb(Arguments& arguments) {
+void train_verb(TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
   options.set = parse_assignments(arguments.set, arguments.pca);
   const MethodInfo method = method_info(options.method);
@@ -176,7 +176,7 @@ void train_verb(Arguments& arguments) {
 }  // namespace
 
 void add_train(Verb program) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TrainArguments>();
   Verb verb = add_verb(
       program, "train", "Learn a hash function from vectors",
       "  bdnn train --method itq --bits 32 --data base.fvecs --model m.bdnn\n"
