@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
 #include "base/checksum.h"
+#include "base/random.h"
 #include "bdnn/index.h"
 #include "expect_error.h"
 #include "search/catalog.h"

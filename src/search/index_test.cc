@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <thread>
 
 #include "base/locked_file.h"
+#include "base/random.h"
 #include "expect_error.h"
 #include "search/search_testing.h"
 #include "temporary_directory.h"

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/random.h"
 #include "base/simd_target.h"
 #include "bdnn/index.h"
 #include "sanitized.h"

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/random.h"
 #include "data/convert.h"
 #include "data/format.h"
 #include "expect_error.h"
