@@ -24,7 +24,7 @@ struct EncodeOptions {
 };
 
 // A model prepared for encoding: weights are packed and threads started once. Once warm, encode() allocates only what
-// it returns, and for refined codes a little working memory per call. Not thread-safe: give each thread its own.
+// it returns. Not thread-safe: give each thread its own.
 //
 //     bdnn::Encoder encoder(model);
 //     encoder.encode(vector, code);                 // one vector: dimension() floats to bytes_per_code() bytes

@@ -126,17 +126,19 @@ void kick(const CodeProblem& problem, const std::uint32_t* bits, const State& at
   if (change < 0) copy(trial, at, problem.stride);
 }
 
-void descend_from(const CodeProblem& problem, const float* r, std::size_t count, float* b) {
+void descend_from(const CodeProblem& problem, std::size_t count, float* b, CodeDescent::Scratch& scratch) {
   const std::size_t words = (problem.stride + 63) / 64;
-  AlignedBuffer<float> floats(2 * problem.stride);
-  std::vector<std::uint64_t> masks(4 * words);
-  const State at{floats.data(), masks.data(), masks.data() + words};
-  const State trial{floats.data() + problem.stride, masks.data() + 2 * words, masks.data() + 3 * words};
+  scratch.floats.make_room(2 * problem.stride);
+  scratch.masks.resize(4 * words);
+  std::uint64_t* masks = scratch.masks.data();
+  const State at{scratch.floats.data(), masks, masks + words};
+  const State trial{scratch.floats.data() + problem.stride, masks + 2 * words, masks + 3 * words};
   const float* nothing = problem.gram + problem.bits * problem.stride;
+  const float* r = scratch.r.data();
   for (std::size_t i = 0; i < count; ++i, r += problem.bits, b += problem.bits) {
     std::copy_n(r, problem.bits, at.r);
     std::fill(at.r + problem.bits, at.r + problem.stride, 0.0F);
-    std::fill(masks.begin(), masks.end(), 0);
+    std::fill_n(masks, 4 * words, 0);
     if (b[0] == 0) {
       decide_all(problem, at);
     } else {
@@ -186,11 +188,17 @@ CodeDescent::CodeDescent(const MatrixXd& gram, int sweeps, int local_search)
 }
 
 void CodeDescent::run(const float* q, std::size_t count, float* b) const {
-  std::vector<float> r(bits_ * count);
+  Scratch scratch;
+  run(q, count, b, scratch);
+}
+
+void CodeDescent::run(const float* q, std::size_t count, float* b, Scratch& scratch) const {
+  std::vector<float>& r = scratch.r;
+  r.resize(bits_ * count);
   multiply(product_, b, count, bits_, r.data(), bits_);
   for (std::size_t i = 0; i < r.size(); ++i) r[i] = q[i] - r[i];
   const CodeProblem problem{gram_.data(), bits_, stride_, sweeps_, kicks_, flips_};
-  HWY_DYNAMIC_DISPATCH(descend_from)(problem, r.data(), count, b);
+  HWY_DYNAMIC_DISPATCH(descend_from)(problem, count, b, scratch);
 }
 
 }  // namespace bdnn

@@ -22,8 +22,16 @@ namespace bdnn {
 // q and b are L x count; each column of b holds a code to start from, or zeros, and receives the result.
 class CodeDescent {
  public:
+  // Working memory, to be kept between calls. Not shared by threads.
+  struct Scratch {
+    std::vector<float> r;
+    AlignedBuffer<float> floats;
+    std::vector<std::uint64_t> masks;
+  };
+
   CodeDescent(const MatrixXd& gram, int sweeps, int local_search = 0);
 
+  void run(const float* q, std::size_t count, float* b, Scratch& scratch) const;
   void run(const float* q, std::size_t count, float* b) const;
 
  private:

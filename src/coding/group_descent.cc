@@ -115,13 +115,14 @@ void kick(const GroupProblem& problem, const std::uint32_t* columns, const State
   if (gain > problem.least_gains[problem.groups.count()]) copy(trial, at, problem);
 }
 
-void descend_from(const GroupProblem& problem, const float* q, std::size_t count, std::uint8_t* codes) {
+void descend_from(const GroupProblem& problem, const float* q, std::size_t count, std::uint8_t* codes,
+                  GroupDescent::Scratch& scratch) {
   const BitGroups& groups = problem.groups;
   const std::size_t columns = groups.columns();
-  AlignedBuffer<float> floats(2 * problem.stride);
-  std::vector<std::uint32_t> chosen(2 * groups.count());
-  const State at{floats.data(), chosen.data()};
-  const State trial{floats.data() + problem.stride, chosen.data() + groups.count()};
+  scratch.floats.make_room(2 * problem.stride);
+  scratch.chosen.resize(2 * groups.count());
+  const State at{scratch.floats.data(), scratch.chosen.data()};
+  const State trial{scratch.floats.data() + problem.stride, scratch.chosen.data() + groups.count()};
   for (std::size_t i = 0; i < count; ++i, q += columns, codes += (groups.bits() + 7) / 8) {
     for (std::size_t k = 0; k < columns; ++k) at.r[k] = 2 * q[k] - problem.norms[k];
     std::fill(at.r + columns, at.r + problem.stride, -std::numeric_limits<float>::infinity());  // never better
@@ -190,9 +191,14 @@ GroupDescent::GroupDescent(const BitGroups& groups, const MatrixXf& columns, int
 }
 
 void GroupDescent::run(const float* q, std::size_t count, std::uint8_t* codes) const {
+  Scratch scratch;
+  run(q, count, codes, scratch);
+}
+
+void GroupDescent::run(const float* q, std::size_t count, std::uint8_t* codes, Scratch& scratch) const {
   const GroupProblem problem{groups_, pull_.data(), norms_.data(), stride_,
                              sweeps_, kicks_,       changes_,      least_gains_.data()};
-  HWY_DYNAMIC_DISPATCH(descend_from)(problem, q, count, codes);
+  HWY_DYNAMIC_DISPATCH(descend_from)(problem, q, count, codes, scratch);
 }
 
 }  // namespace bdnn

@@ -22,11 +22,18 @@ inline constexpr std::size_t kSamplesPerGroupTile = 56;
 // better. Which, is drawn once for all samples: a sample's code does not depend on those beside it.
 class GroupDescent {
  public:
+  // Working memory, to be kept between calls. Not shared by threads.
+  struct Scratch {
+    AlignedBuffer<float> floats;
+    std::vector<std::uint32_t> chosen;
+  };
+
   // `columns` is D x groups.columns(): what each value of each group stands for.
   GroupDescent(const BitGroups& groups, const MatrixXf& columns, int sweeps, int local_search = 0);
 
   // q, groups.columns() x count, has columns^T x, and whatever else speaks for a value (p^T b). The codes, one after
   // the other, are those to start from, and receive the result.
+  void run(const float* q, std::size_t count, std::uint8_t* codes, Scratch& scratch) const;
   void run(const float* q, std::size_t count, std::uint8_t* codes) const;
 
  private:

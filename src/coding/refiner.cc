@@ -100,7 +100,7 @@ void Refiner::refine(const float* x, std::size_t count, Scratch& scratch, std::u
   scratch.b.resize(bits_ * count);
   view_.project(x, count, scratch.centred, scratch.q.data());
   unpack_signs(codes, bits_, count, scratch.b.data());
-  bit_descent_->run(scratch.q.data(), count, scratch.b.data());
+  bit_descent_->run(scratch.q.data(), count, scratch.b.data(), scratch.bit_descent);
   pack_signs(scratch.b.data(), bits_, count, codes);
 }
 
@@ -110,7 +110,7 @@ void Refiner::refine_groups(const float* x, std::size_t count, Scratch& scratch,
   for (std::size_t i = 0; i < count; i += kSamplesPerGroupTile) {
     const std::size_t n = std::min(kSamplesPerGroupTile, count - i);
     view_.project(x + i * static_cast<std::size_t>(view_.columns().rows()), n, scratch.centred, scratch.q.data());
-    group_descent_->run(scratch.q.data(), n, codes + i * bytes_for_bits(bits_));
+    group_descent_->run(scratch.q.data(), n, codes + i * bytes_for_bits(bits_), scratch.group_descent);
   }
 }
 

@@ -56,6 +56,8 @@ class Refiner {
     std::vector<float> centred;
     std::vector<float> q;
     std::vector<float> b;
+    CodeDescent::Scratch bit_descent;
+    GroupDescent::Scratch group_descent;
   };
 
   // x is dimension() x count; the codes are those to start from, and receive the result.

@@ -11,7 +11,13 @@ template <class T>
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  explicit AlignedBuffer(std::size_t size) : data_(static_cast<T*>(::operator new(size * sizeof(T), kAlign))) {}
+  explicit AlignedBuffer(std::size_t size)
+      : data_(static_cast<T*>(::operator new(size * sizeof(T), kAlign))), size_(size) {}
+
+  // Makes room for so many; what was there is lost if there was less.
+  void make_room(std::size_t size) {
+    if (data_ == nullptr || size > size_) *this = AlignedBuffer(size);
+  }
 
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -22,6 +28,7 @@ class AlignedBuffer {
     void operator()(T* p) const { ::operator delete(p, kAlign); }
   };
   std::unique_ptr<T[], Free> data_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace bdnn

@@ -142,6 +142,21 @@ TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
   }
 }
 
+TEST(SearchMemory, RefiningAllocatesNothingOnceWarm) {
+  Random random(2);
+  std::vector<float> values(10 * 5000);
+  for (auto& value : values) value = static_cast<float>(random.normal());
+  const Vectors x = Vectors::view(values.data(), 10, 5000);
+  std::vector<std::uint8_t> codes(5000 * 4);
+  for (const std::size_t group : {1, 4, 8}) {
+    for (const int threads : {1, 2}) {
+      Encoder encoder(small_model(32, group), {.refined = true, .threads = threads});
+      EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); })) << group;
+      EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U) << group;
+    }
+  }
+}
+
 TEST(SearchMemory, ScoringAllocatesNothingOnceWarm) {
   Random random(2);
   std::vector<float> values(10 * 20000);
