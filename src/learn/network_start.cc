@@ -105,10 +105,9 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
   return {VectorXd::Constant(moments.mean.size(), total.least), 1 / range};
 }
 
-WeightStart weight_start_for(WeightStart way, std::size_t bits, bool linear_path) {
+WeightStart weight_start_for(WeightStart way, bool linear_path) {
   if (way != WeightStart::automatic) return way;
-  if (linear_path) return WeightStart::random;
-  return bits < kFittedFrom ? WeightStart::covariance : WeightStart::fitted;
+  return linear_path ? WeightStart::random : WeightStart::covariance;
 }
 
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,

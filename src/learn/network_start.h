@@ -36,11 +36,9 @@ enum class WeightStart {
                   // starts dead, and the codes start balanced and independent
   fitted,         // the same, and the last layer follows the first codes by regression
   random,         // random, for a network whose linear path is where it starts from; its last layer is zero
-  automatic,  // random with a linear path; else covariance for codes that a network learns to follow from there, fitted
-              // for longer ones
+  automatic,      // random with a linear path, else covariance
 };
-WeightStart weight_start_for(WeightStart way, std::size_t bits, bool linear_path);  // without `automatic`
-inline constexpr std::size_t kFittedFrom = 96;                                      // bits
+WeightStart weight_start_for(WeightStart way, bool linear_path);  // without `automatic`
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
 

@@ -26,17 +26,19 @@ TargetCodes signs_of(const MatrixXd& r, const MatrixXf& v, const std::vector<std
 // B of the training rows, and the projection whose signs they are.
 struct FirstCodes {
   TargetCodes codes;
-  MatrixXd projection;  // L x D, of centred vectors
+  MatrixXd projection;          // L x D, of centred vectors
+  std::optional<double> score;  // on what is held out
 };
 
 // By ITQ: of several random starts, that with the best score on what is held out.
-FirstCodes first_codes(const TrainingTask& task, const Moments& moments, const Selection& selection, int starts) {
+FirstCodes first_codes(const TrainingTask& task, const Moments& moments, const Selection& selection, int starts,
+                       bool measure) {
   constexpr int kRotations = 50;
   const ItqProjection itq(task.x, moments, task.bits, task.threads);
   FirstCodes best;
   double best_score = -1;
-  const bool compare = selection.possible() && starts > 1;
-  for (int start = 0; start < (compare ? starts : 1); ++start) {
+  const bool compare = selection.possible() && (starts > 1 || measure);
+  for (int start = 0; start < (selection.possible() ? starts : 1); ++start) {
     // The first start is the one that the method itq takes.
     const std::uint64_t seed = task.seed + 0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(start);
     const MatrixXd r = itq.rotation(kRotations, seed, task.progress);
@@ -45,7 +47,8 @@ FirstCodes first_codes(const TrainingTask& task, const Moments& moments, const S
         compare ? selection.score(codes, signs_of(r, itq.projected(), selection.rows().queries)).value() : 0;
     if (score <= best_score) continue;
     best_score = score;
-    best = {std::move(codes), small_product(r, itq.directions())};
+    best = {std::move(codes), small_product(r, itq.directions()), {}};
+    if (compare) best.score = score;
   }
   return best;
 }
@@ -125,6 +128,7 @@ std::string outcome_of(const AlternationResult& result, PathStart path, bool lab
                                           : fmt::format("iteration {} of {} kept", result.iteration, result.iterations);
   if (result.score) {
     text += fmt::format(", held-out {} {:.4f}", labels ? "mAP and precision, mean" : "mAP", *result.score);
+    if (result.itq_score) text += fmt::format(" (ITQ {:.4f})", *result.itq_score);
     if (result.start_score) {
       text += fmt::format(" ({} {:.4f})", path == PathStart::itq ? "ITQ" : "linear start", *result.start_score);
     }
@@ -177,7 +181,7 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
                                           const Lambdas& lambdas, const MakeCodeStep& make_step,
                                           const MakeAlternatives& make_alternatives) {
   const LayerSizes sizes = sizes_for(task, options);
-  const WeightStart weight_start = weight_start_for(options.weight_start, task.bits, options.path != PathStart::none);
+  const WeightStart weight_start = weight_start_for(options.weight_start, options.path != PathStart::none);
   if (weight_start != WeightStart::random) check_eigenvector_start(sizes, task.x);
   // One number sets both, where it makes no sense to tell them apart.
   options.alternation.first_adam.batch = options.alternation.adam.batch;
@@ -219,9 +223,12 @@ TrainedBinaryNetwork train_binary_network(const TrainingTask& task, BinaryNetwor
     std::vector<float> parameters = weight_start == WeightStart::random
                                         ? random_start(sizes, variance, task.seed ^ kOtherSeed)
                                         : eigenvector_start(sizes, set, moments, weight_start, task.threads);
-    FirstCodes first = first_codes(task, moments, selection, options.starts);
+    // As a candidate, ITQ is measured with the other iterations. By labels it is no yardstick.
+    const bool measure_itq = task.labels.empty() && options.path != PathStart::itq;
+    FirstCodes first = first_codes(task, moments, selection, options.starts, measure_itq);
     if (options.path == PathStart::itq) start_linear_path(sizes, first.projection, moments, scaling, parameters);
-    return {std::move(parameters), std::move(first.codes)};
+    if (!measure_itq) first.score.reset();
+    return {std::move(parameters), std::move(first.codes), first.score};
   };
   AlternationResult result = alternate(sizes, set, queries, selection, *step, start, options.alternation, task.seed,
                                        task.checkpoint, task.threads, task.progress);
