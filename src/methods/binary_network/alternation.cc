@@ -184,6 +184,7 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
     AlternationStart first = start();
     state.parameters = std::move(first.parameters);
     state.codes = std::move(first.codes);
+    state.itq_score = first.itq_score;
     step.start(set, state.codes);
   }
   if (state.iteration < 0) {
@@ -205,6 +206,7 @@ AlternationResult alternate(const LayerSizes& sizes, const TrainingSet& set, con
   }
   AlternationResult result = std::move(state.best);
   result.iterations = state.iteration;
+  result.itq_score = state.itq_score;
   return result;
 }
 

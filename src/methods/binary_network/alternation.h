@@ -54,16 +54,18 @@ struct AlternationResult {
   std::vector<float> parameters;  // of the iteration that is kept
   std::vector<float> state;       // of the code step, then
   int iteration = 0;
-  int iterations = 0;                 // how many were made after the first
-  std::optional<double> score;        // on what was held out: HeldOutScore::value()
-  std::optional<double> start_score;  // the same of the start, where that is a candidate
-  double differing = 0;               // share of bits in which the network's codes and B differ
+  int iterations = 0;                    // how many were made after the first
+  std::optional<double> score;           // on what was held out: HeldOutScore::value()
+  std::optional<double> start_score;     // the same of the start, where that is a candidate
+  std::optional<double> itq_score = {};  // the same of ITQ's codes, where these are not the start
+  double differing = 0;                  // share of bits in which the network's codes and B differ
 };
 
 // Where an alternation starts from.
 struct AlternationStart {
   std::vector<float> parameters;
   TargetCodes codes;
+  std::optional<double> itq_score = {};  // of ITQ's codes on what is held out
 };
 
 // Starts, unless it resumes, with iteration 0, in which the network follows the first codes; then alternates. Keeps the

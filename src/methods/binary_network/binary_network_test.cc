@@ -165,6 +165,16 @@ TEST_P(BinaryNetwork, MoreBitsThanDimensionsOrSamples) {
   EXPECT_EQ(train(line.x, options).bits(), 16U);
 }
 
+TEST_P(BinaryNetwork, TheLongestCodes) {
+  const Labelled data = clouds(4, 200);
+  TrainOptions options = options_for(GetParam(), data);
+  options.bits = 4096;
+  options.set = {{"first_steps", "3"}, {"iterations", "0"}};
+  const Codes codes = encode(train(data.x, options), data.x);
+  EXPECT_EQ(codes.bits(), 4096U);
+  EXPECT_GT(diagnose_codes(codes).distinct, GetParam() == "sh-bdnn" ? 3U : 150U);
+}
+
 TEST_P(BinaryNetwork, AnyNumberOfLayersAndConstantDimensions) {
   Labelled data = clouds(3, 500);
   std::vector<float> values(data.x.floats(0, 500, nullptr), data.x.floats(0, 500, nullptr) + 500 * 12);
@@ -286,6 +296,53 @@ TEST(UhBdnn, GroupsTakePartInTheAlternation) {
     models.push_back(serialize_model(model));
   }
   EXPECT_EQ(models[0], models[1]);
+}
+
+TEST(UhBdnn, RecallWithMoreBitsThanDimensions) {
+  const Labelled data = clouds(4, 200);
+  TrainOptions options{.method = "uh-bdnn", .bits = 4096, .profile = "recall"};
+  options.set = {{"code_rounds", "1"}, {"sweeps", "2"}, {"local_search", "0"}, {"first_steps", "3"}};
+  const Model model = train(data.x, options);
+  EXPECT_EQ(model.bits(), 4096U);
+  EXPECT_EQ(model.decoder->outputs, 12U);
+}
+
+std::ptrdiff_t constant_bits(const CodesDiagnostics& codes) {
+  return std::count_if(codes.balance.begin(), codes.balance.end(),
+                       [](double share) { return share == 0 || share == 1; });
+}
+
+// Codes that still tell samples apart, from data that once gave a single one, or bits that never changed.
+TEST(UhBdnn, OddDataGetsCodesThatTellSamplesApart) {
+  Random random(3);
+  const auto cauchy = [&] { return static_cast<float>(std::tan(3.14159265 * (random.uniform() - 0.5))); };
+  std::vector<float> heavy(2000 * 64);
+  std::generate(heavy.begin(), heavy.end(), cauchy);
+  const Vectors tails(64, 2000, std::move(heavy));
+  TrainOptions options{.method = "uh-bdnn", .bits = 16};
+  options.set = {{"first_steps", "300"}, {"iterations", "1"}, {"steps", "100"}};
+  EXPECT_GT(diagnose_codes(encode(train(tails, options), tails)).distinct, 500U);
+
+  const Labelled line = clouds(3, 500, 1);
+  options.bits = 8;
+  const CodesDiagnostics along = diagnose_codes(encode(train(line.x, options), line.x));
+  EXPECT_GT(along.distinct, 8U);
+  EXPECT_EQ(constant_bits(along), 0);
+
+  const Labelled few = clouds(8, 2000, 24);
+  TrainOptions recall{.method = "uh-bdnn", .bits = 16, .profile = "recall"};
+  recall.set = {{"code_rounds", "5"}, {"first_steps", "500"}};
+  EXPECT_EQ(constant_bits(diagnose_codes(encode(train(few.x, recall), few.x))), 0);
+}
+
+TEST(UhBdnn, EveryProfileSaysWhatItqWouldBeWorth) {
+  const Labelled data = clouds(4, 600);
+  for (const char* profile : {"default", "paper", "recall"}) {
+    TrainOptions options{.method = "uh-bdnn", .bits = 8, .profile = profile};
+    options.set = {{"first_steps", "50"}, {"iterations", "1"}, {"lbfgs_iterations", "5"}};
+    const std::string outcome = train(data.x, options).record.outcome;
+    EXPECT_TRUE(outcome.find(" (ITQ 0.") != std::string::npos) << profile << ": " << outcome;
+  }
 }
 
 TEST(ShBdnn, LearnsClasses) {

@@ -32,6 +32,7 @@ void read_counters(const JsonValue& counters, AlternationState& state) {
   if (!counters.at("best_score").is_null()) state.best.score = counters.number_at("best_score");
   if (!counters.at("start_score").is_null()) state.best.start_score = counters.number_at("start_score");
   if (!counters.at("path_decay").is_null()) state.path_decay = counters.number_at("path_decay");
+  if (!counters["itq_score"].is_null()) state.itq_score = counters.number_at("itq_score");
   state.best.differing = counters.number_at("best_differing");
 }
 
@@ -64,6 +65,7 @@ void save_checkpoint(const AlternationState& state, const CheckpointPlace& place
                          {"best_score", state.best.score ? Json(*state.best.score) : Json()},
                          {"start_score", state.best.start_score ? Json(*state.best.start_score) : Json()},
                          {"path_decay", state.path_decay ? Json(*state.path_decay) : Json()},
+                         {"itq_score", state.itq_score ? Json(*state.itq_score) : Json()},
                          {"best_differing", state.best.differing}};
   writer.fact("counters", counters.text());
   writer.fact("rounds", rounds.text());

@@ -17,6 +17,7 @@ struct AlternationState {
   std::vector<float> step_state;
   int without_gain = 0;              // iterations since the best
   std::optional<double> path_decay;  // of the linear path, where it was fitted
+  std::optional<double> itq_score;   // AlternationResult::itq_score
   AlternationResult best;
   std::vector<Progress::Round> rounds;
 };
