@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "codes/hamming_lookup.h"
 #include "codes/hamming_scan.h"
-#include "codes/table_scan.h"
 #include "search/combinations.h"
 #include "search/costs.h"
 
@@ -200,10 +200,11 @@ std::vector<ProbeStep> expect_steps(const Segment& segment) {
 double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
   const double bytes = as_real(layout.bytes(codes));
   const std::size_t together = queries_per_fetch(queries);
-  const std::size_t by_tables = queries_by_tables(layout, codes, together);
+  const std::size_t by_lookup = queries_by_lookup(layout, codes, together);
   double line = fetch_cost(bytes);
-  if (by_tables > 0) line += table_line_cost(layout) * as_real((by_tables + kQueriesPerTable - 1) / kQueriesPerTable);
-  line += scan_line_cost(layout, together - by_tables);
+  if (by_lookup > 0)
+    line += lookup_line_cost(layout) * as_real((by_lookup + kQueriesPerLookup - 1) / kQueriesPerLookup);
+  line += scan_line_cost(layout, together - by_lookup);
   return bytes / kLine * line / as_real(together);
 }
 

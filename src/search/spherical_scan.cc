@@ -11,8 +11,8 @@
 #include "base/threads.h"
 #include "bdnn/spherical.h"
 #include "codes/hamming.h"
+#include "codes/hamming_lookup.h"
 #include "codes/spherical.h"
-#include "codes/table_scan.h"
 #include "coding/codes_match.h"
 #include "linalg/aligned.h"
 #include "search/queries.h"
@@ -213,7 +213,7 @@ void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std:
                    [&](const Group* a, const Group* b) { return least(a) < least(b); });
   const std::size_t step = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1);
   std::vector<ScanTask> tasks;
-  TableRoom room;
+  LookupRoom room;
   for (const Group* group : nearest_first) {
     tasks.clear();
     for (std::size_t q = 0; q < nearest.size(); ++q) {
