@@ -75,7 +75,7 @@ class Index {
   // that), but no content, however damaged or hostile, leads to a read outside the index.
   static Index open(const std::string& path);
 
-  // Reads the file into memory with large pages, which make table lookups faster: for long-running searches.
+  // Reads the file into memory with large pages, which make hash tables faster: for long-running searches.
   static Index load(const std::string& path);
 
   // Builds an index in memory, without a file.

@@ -45,11 +45,11 @@ std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& q
 
 // The planner's estimate: average time per query, on all threads together.
 struct PlanEstimate {
-  Plan plan = Plan::scan;         // the plan it chose
-  double microseconds = 0;        // with that plan
-  double scan_microseconds = 0;   // with a scan
-  double table_microseconds = 0;  // with hash tables; 0 if there are none
-  std::string text;               // the same in words, one line per segment
+  Plan plan = Plan::scan;              // the plan it chose
+  double microseconds = 0;             // with that plan
+  double scan_microseconds = 0;        // with a scan
+  double hash_table_microseconds = 0;  // with hash tables; 0 if there are none
+  std::string text;                    // the same in words, one line per segment
 };
 
 // The plan for a batch of `queries` queries, without searching.

@@ -129,7 +129,7 @@ void print_explanation(const SearchArguments& arguments, const Answer& answer) {
     print_json({{"plan", name_of(answer.expected.plan)},
                 {"expected_microseconds", answer.expected.microseconds},
                 {"expected_scan_microseconds", answer.expected.scan_microseconds},
-                {"expected_table_microseconds", answer.expected.table_microseconds},
+                {"expected_table_microseconds", answer.expected.hash_table_microseconds},
                 {"measured_microseconds", measured},
                 {"queries", answer.queries()}});
     return;

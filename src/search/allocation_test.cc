@@ -39,7 +39,7 @@ std::size_t allocations_when_warm(const Work& work) {
   return allocations - before;
 }
 
-// Slow: tables pay, and a scan is split, only among many codes, and each search is made 13 times.
+// Slow: hash tables pay, and a scan is split, only among many codes, and each search is made 13 times.
 TEST(SearchMemory, NothingIsAllocatedOnceWarm) {
   for (const std::size_t bits : {16, 64}) {
     const Codes codes = testing::clustered_codes(bits, 150'000, 0.1, 1);

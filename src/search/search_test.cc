@@ -34,8 +34,8 @@ RC_GTEST_PROP(SearchProperty, EqualsASortOfAllDistances, ()) {
   }
 }
 
-// So many codes that they are split over threads and blocks, and so many queries that tables may pay. Slow, as tables
-// are built anew for each of the searches.
+// So many codes that they are split over threads and blocks, and so many queries that hash tables may pay. Slow, as
+// they are built anew for each of the searches.
 constexpr std::size_t kManyCodes = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 60'000 : 300'000;
 
 TEST(Search, PlansAndThreadsChangeNothing) {
