@@ -1,5 +1,5 @@
-// Codes with the same number of bits set are ranked by Hamming distance alone, so they stand together, and each such
-// group is scanned as for Hamming distance with a threshold of its own. Groups whose number of set bits alone makes
+// Codes with the same number of bits set are ranked by Hamming distance alone, so they stand together, in a band, and
+// each band is scanned as for Hamming distance with a threshold of its own. Bands whose number of set bits alone makes
 // them too far are passed over.
 #include <algorithm>
 #include <functional>
@@ -26,7 +26,7 @@ constexpr std::size_t kQueriesPerBatch = 32;
 constexpr std::size_t kLeastTilesPerPart = 1024;
 
 // Codes with the same number of bits set.
-struct Group {
+struct Band {
   std::size_t ones = 0;
   std::size_t count = 0;
   const std::uint8_t* tiles = nullptr;
@@ -52,10 +52,10 @@ class Nearest {
     found_.clear();
   }
 
-  // Whether some code of the group may be among the k nearest. If so, the group's hits come next.
-  bool enter(const Group& group) {
-    if (order_of(group.ones, least_distance(group.ones)) > worst_.order) return false;
-    group_ = &group;
+  // Whether some code of the band may be among the k nearest. If so, the band's hits come next.
+  bool enter(const Band& band) {
+    if (order_of(band.ones, least_distance(band.ones)) > worst_.order) return false;
+    band_ = &band;
     below_ = threshold();
     return true;
   }
@@ -64,9 +64,9 @@ class Nearest {
   std::uint32_t take(const Hit* hits, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const Hit& hit = hits[i];
-      if (hit.row >= group_->count || hit.distance >= below_) continue;  // rows beyond the end fill up the last tile
-      const std::size_t common = common_bits(ones_, group_->ones, hit.distance);
-      const Found found{spherical_order(hit.distance, common, bits_), group_->ids[hit.row],
+      if (hit.row >= band_->count || hit.distance >= below_) continue;  // rows beyond the end fill up the last tile
+      const std::size_t common = common_bits(ones_, band_->ones, hit.distance);
+      const Found found{spherical_order(hit.distance, common, bits_), band_->ids[hit.row],
                         static_cast<std::uint16_t>(hit.distance), static_cast<std::uint16_t>(common)};
       if (!nearer(found, worst_)) continue;
       found_.push_back(found);
@@ -98,16 +98,16 @@ class Nearest {
     return spherical_order(distance, common_bits(ones_, ones, distance), bits_);
   }
 
-  // The least Hamming distance at which a code of the group is farther than the k-th nearest.
+  // The least Hamming distance at which a code of the band is farther than the k-th nearest.
   std::uint32_t threshold() const {
-    const std::size_t least = least_distance(group_->ones);
-    const std::size_t sum = ones_ + group_->ones;
+    const std::size_t least = least_distance(band_->ones);
+    const std::size_t sum = ones_ + band_->ones;
     const std::size_t most = std::min(sum, 2 * bits_ - sum);
     std::size_t from = 0;  // distances are least, least + 2, ..., most
     std::size_t to = (most - least) / 2 + 1;
     while (from < to) {
       const std::size_t middle = (from + to) / 2;
-      if (order_of(group_->ones, least + 2 * middle) > worst_.order) {
+      if (order_of(band_->ones, least + 2 * middle) > worst_.order) {
         to = middle;
       } else {
         from = middle + 1;
@@ -129,7 +129,7 @@ class Nearest {
   std::size_t ones_ = 0;
   Found worst_;  // no code that is farther is of interest
   std::uint32_t below_ = 0;
-  const Group* group_ = nullptr;
+  const Band* band_ = nullptr;
   std::vector<Found> found_;
 };
 
@@ -141,11 +141,11 @@ struct SphericalScan::State {
   std::size_t size;
   AlignedBuffer<std::uint8_t> tiles;
   std::vector<std::uint32_t> ids;
-  std::vector<Group> groups;
+  std::vector<Band> bands;
 
   State(const Codes& database, Threads& threads);
 
-  // Searches for some queries in a part of every group.
+  // Searches for some queries in a part of every band.
   void scan(std::span<Nearest> nearest, std::span<const std::uint8_t* const> queries, std::size_t ones,
             std::size_t part, std::size_t parts) const;
 };
@@ -172,7 +172,7 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
   std::size_t all_tiles = 0;
   for (const std::size_t count : counts) all_tiles += layout.tiles(count);
   tiles = AlignedBuffer<std::uint8_t>(all_tiles * layout.bytes_per_tile());
-  struct Piece {  // of a group
+  struct Piece {  // of a band
     const std::uint32_t* ids;
     std::size_t count;
     std::uint8_t* tiles;
@@ -183,7 +183,7 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
   const std::size_t most = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1) * layout.codes_per_tile();
   for (std::size_t count = 0; count < counts.size(); ++count) {
     if (counts[count] == 0) continue;
-    groups.push_back({count, counts[count], at, first});
+    bands.push_back({count, counts[count], at, first});
     for (std::size_t i = 0; i < counts[count]; i += most) {
       pieces.push_back({first + i, std::min(most, counts[count] - i), at + layout.bytes(i)});
     }
@@ -202,28 +202,28 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
 
 void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std::uint8_t* const> queries,
                                 std::size_t ones, std::size_t part, std::size_t parts) const {
-  // Nearest groups first, as seen from a query with `ones` bits set: thresholds are low before most codes are met.
-  std::vector<const Group*> nearest_first;
-  for (const Group& group : groups) nearest_first.push_back(&group);
-  const auto least = [&](const Group* group) {
-    const std::size_t distance = group->ones > ones ? group->ones - ones : ones - group->ones;
-    return spherical_order(distance, std::min(group->ones, ones), layout.bits);
+  // Nearest bands first, as seen from a query with `ones` bits set: thresholds are low before most codes are met.
+  std::vector<const Band*> nearest_first;
+  for (const Band& band : bands) nearest_first.push_back(&band);
+  const auto least = [&](const Band* band) {
+    const std::size_t distance = band->ones > ones ? band->ones - ones : ones - band->ones;
+    return spherical_order(distance, std::min(band->ones, ones), layout.bits);
   };
   std::stable_sort(nearest_first.begin(), nearest_first.end(),
-                   [&](const Group* a, const Group* b) { return least(a) < least(b); });
+                   [&](const Band* a, const Band* b) { return least(a) < least(b); });
   const std::size_t step = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1);
   std::vector<ScanTask> tasks;
   LookupRoom room;
-  for (const Group* group : nearest_first) {
+  for (const Band* band : nearest_first) {
     tasks.clear();
     for (std::size_t q = 0; q < nearest.size(); ++q) {
-      if (nearest[q].enter(*group)) tasks.push_back({queries[q], &nearest[q], nearest[q].below()});
+      if (nearest[q].enter(*band)) tasks.push_back({queries[q], &nearest[q], nearest[q].below()});
     }
     if (tasks.empty()) continue;
-    const std::size_t count = layout.tiles(group->count);
+    const std::size_t count = layout.tiles(band->count);
     const std::size_t end = count * (part + 1) / parts;
     for (std::size_t tile = count * part / parts; tile < end; tile += step) {
-      scan_tasks(layout, group->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
+      scan_tasks(layout, band->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
                  static_cast<std::uint32_t>(tile * layout.codes_per_tile()), tasks.data(), tasks.size(), Nearest::sink,
                  room);
     }
@@ -251,7 +251,7 @@ void SphericalScan::search(const Codes& queries, std::size_t k, RankedResults& r
   const auto team = static_cast<std::size_t>(threads.count());
   PreparedQueries prepared;
   prepared.assign(queries, 0, queries.size());
-  // Queries of a batch have about as many bits set, so that the same groups are near to all of them.
+  // Queries of a batch have about as many bits set, so that the same bands are near to all of them.
   const std::vector<std::uint16_t> ones = count_bits(queries);
   std::vector<std::size_t> by_ones(queries.size());
   std::iota(by_ones.begin(), by_ones.end(), std::size_t{0});
