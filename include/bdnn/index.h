@@ -22,7 +22,6 @@
 #include "bdnn/codes.h"
 #include "bdnn/error.h"
 #include "bdnn/hidden.h"
-#include "bdnn/results.h"
 #include "bdnn/search.h"
 
 namespace bdnn {
@@ -173,9 +172,6 @@ class Filter {
   std::vector<std::vector<std::uint64_t>> rows_;
   std::vector<std::size_t> counts_;
 };
-
-// Neighbours of many queries.
-using Results = ResultLists<Neighbour>;
 
 // Searches an index. It owns its threads and buffers, and allocates nothing once warm. Not thread-safe: give each
 // thread that searches its own.

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/results.h"
 
 namespace bdnn {
 
@@ -18,6 +18,9 @@ struct Neighbour {
 
   bool operator==(const Neighbour&) const = default;
 };
+
+// Neighbours of many queries.
+using Results = ResultLists<Neighbour>;
 
 // How to search. All plans give the same answers; `automatic` lets the planner pick the one it expects to be fastest.
 enum class Plan : std::uint8_t {
@@ -40,8 +43,7 @@ struct SearchOptions {
 // without padding. Codes of different lengths or models raise Error.
 //
 // For repeated searches, or ids of your own, build an Index (bdnn/index.h).
-std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries,
-                                           const SearchOptions& options = {});
+Results search(const Codes& database, const Codes& queries, const SearchOptions& options = {});
 
 // The planner's estimate: average time per query, on all threads together.
 struct PlanEstimate {

@@ -119,7 +119,7 @@ void search_index(const SearchArguments& arguments, const SearchOptions& options
 void search_codes(const Codes& database, const SearchOptions& options, const Codes& queries, Answer& answer) {
   answer.expected = explain(database, queries.size(), options);
   const Stopwatch watch;
-  for (const auto& neighbours : search(database, queries, options)) answer.results.append(neighbours);
+  answer.results = search(database, queries, options);
   answer.seconds = watch.seconds();
 }
 

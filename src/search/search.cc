@@ -67,9 +67,13 @@ PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOpt
   return expected;
 }
 
-std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
+Results search(const Codes& database, const Codes& queries, const SearchOptions& options) {
   check_question(database.bits(), database.origin(), queries, options);
-  if (database.size() == 0) return std::vector<std::vector<Neighbour>>(queries.size());
+  Results results;
+  if (database.size() == 0) {
+    for (std::size_t q = 0; q < queries.size(); ++q) results.append({});
+    return results;
+  }
   Answerer answerer(options.threads);
   std::vector<Segment> segments = as_segments(database);
   std::vector<BuiltHashTable> built;
@@ -86,12 +90,8 @@ std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& q
     segment.statistics = measure(segment, threads);
     segment.steps = expect_steps(segment);
   }
-  Results results;
   answerer.answer(segments, queries, options, nullptr, results);
-  std::vector<std::vector<Neighbour>> lists;
-  lists.reserve(results.size());
-  for (std::size_t q = 0; q < results.size(); ++q) lists.emplace_back(results[q].begin(), results[q].end());
-  return lists;
+  return results;
 }
 
 }  // namespace bdnn

@@ -114,11 +114,10 @@ TEST(SphericalRanking, OrdersAShortlistOfCodesOrOfAnIndexAsAScanDoes) {
   const Index index = Index::build(database, {.ids = ids});
   RankedResults scanned;
   SphericalScan(database).search(queries, 15, scanned);
-  Results shortlists;
+  const Results shortlists = search(database, queries, {.k = 500});
   Results in_index;
-  for (const auto& list : search(database, queries, {.k = 500})) {
-    shortlists.append(list);
-    std::vector<Neighbour> renamed = list;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<Neighbour> renamed(shortlists[q].begin(), shortlists[q].end());
     for (auto& neighbour : renamed) neighbour.id = ids[neighbour.id];
     in_index.append(renamed);
   }
