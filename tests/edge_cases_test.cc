@@ -228,6 +228,9 @@ TEST(MovedFrom, ObjectsRaiseErrorAndCanBeAssignedTo) {
   expect_unusable_after_a_move(CodeScorer(model, RankBy::asymmetric), [&](CodeScorer& s) { s.by(); });
   expect_unusable_after_a_move(ScoreScan(model, RankBy::asymmetric, codes, 1),
                                [&](ScoreScan& s) { s.search(vectors, 1, ranked, 1); });
+  const SphericalScan spherical(codes, 1);
+  expect_unusable_after_a_move(SphericalSearcher(1),
+                               [&](SphericalSearcher& s) { s.search(spherical, codes, 1, ranked); });
   const ScoreScan scan(model, RankBy::asymmetric, codes, 1);
   expect_unusable_after_a_move(ScoreSearcher(1), [&](ScoreSearcher& s) { s.search(scan, vectors, 1, ranked); });
 }

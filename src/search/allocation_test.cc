@@ -149,6 +149,22 @@ Model small_trees() {
   return model;
 }
 
+// One query is split over threads by parts of the database, many are not; starting a thread would take memory.
+TEST(SearchMemory, SphericalSearchAllocatesNothingOnceWarm) {
+  const SphericalScan scan(testing::clustered_codes(32, 150'000, 0.1, 1), 2);
+  for (const int threads : {1, 2}) {
+    SphericalSearcher searcher(threads);
+    RankedResults results;
+    for (const std::size_t count : {1, 10, 100}) {
+      const Codes queries = testing::clustered_codes(32, count, 0.1, 2);
+      for (const std::size_t k : {10, 100}) {
+        EXPECT_TRUE(settles([&] { searcher.search(scan, queries, k, results); }))
+            << count << " queries, k " << k << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
   const std::vector<float> values = random_floats(kDimension * 5000, 2);
   const Vectors x = Vectors::view(values.data(), kDimension, 5000);
