@@ -115,11 +115,11 @@ PopcountsOfFour& popcounts_of_four(const std::string& target) {
   return by_words;
 }
 
-constexpr std::size_t kPerTable = 32;
+constexpr std::size_t kPerLookup = 32;
 
-// The least distance of the codes to each of 32 queries, by tables of the values of each byte of a code.
+// The least distance of the codes to each of 32 queries, by lookup tables of the bytes of a code.
 template <std::size_t kBytes>
-__attribute__((target("avx2"))) std::uint64_t by_tables_256(const std::uint8_t* codes, std::size_t count,
+__attribute__((target("avx2"))) std::uint64_t by_lookup_256(const std::uint8_t* codes, std::size_t count,
                                                             const std::uint8_t* tables) {
   constexpr std::size_t kCodes = 8;
   __m256i least = _mm256_set1_epi8(-1);
@@ -129,7 +129,7 @@ __attribute__((target("avx2"))) std::uint64_t by_tables_256(const std::uint8_t* 
     for (std::size_t byte = 0; byte < kBytes; ++byte) {
       for (std::size_t c = 0; c < kCodes; ++c) {
         const std::size_t value = codes[(i + c) * kBytes + byte];
-        const auto* at = reinterpret_cast<const __m256i*>(tables + (byte * 256 + value) * kPerTable);
+        const auto* at = reinterpret_cast<const __m256i*>(tables + (byte * 256 + value) * kPerLookup);
         sums[c] = _mm256_adds_epu8(sums[c], _mm256_load_si256(at));
       }
     }
@@ -142,7 +142,7 @@ __attribute__((target("avx2"))) std::uint64_t by_tables_256(const std::uint8_t* 
 
 // The same with vectors of 16 bytes, of which there are 16.
 template <std::size_t kBytes>
-std::uint64_t by_tables_128(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables) {
+std::uint64_t by_lookup_128(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables) {
   constexpr std::size_t kCodes = 4;
   __m128i least[2] = {_mm_set1_epi8(-1), _mm_set1_epi8(-1)};
   for (std::size_t i = 0; i + kCodes <= count; i += kCodes) {
@@ -151,7 +151,7 @@ std::uint64_t by_tables_128(const std::uint8_t* codes, std::size_t count, const 
     for (std::size_t byte = 0; byte < kBytes; ++byte) {
       for (std::size_t c = 0; c < kCodes; ++c) {
         const std::size_t value = codes[(i + c) * kBytes + byte];
-        const auto* at = reinterpret_cast<const __m128i*>(tables + (byte * 256 + value) * kPerTable);
+        const auto* at = reinterpret_cast<const __m128i*>(tables + (byte * 256 + value) * kPerLookup);
         sums[c][0] = _mm_adds_epu8(sums[c][0], _mm_load_si128(at));
         sums[c][1] = _mm_adds_epu8(sums[c][1], _mm_load_si128(at + 1));
       }
@@ -166,12 +166,12 @@ std::uint64_t by_tables_128(const std::uint8_t* codes, std::size_t count, const 
   return lanes[0] ^ lanes[1] ^ lanes[2] ^ lanes[3];
 }
 
-using ByTables = std::uint64_t(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables);
+using ByLookup = std::uint64_t(const std::uint8_t* codes, std::size_t count, const std::uint8_t* tables);
 
 template <std::size_t kBytes>
-ByTables& by_tables(const std::string& target) {
-  if (target == "AVX2") return by_tables_256<kBytes>;
-  return by_tables_128<kBytes>;
+ByLookup& by_lookup(const std::string& target) {
+  if (target == "AVX2") return by_lookup_256<kBytes>;
+  return by_lookup_128<kBytes>;
 }
 
 constexpr std::size_t kSteps = 1'000'000;  // of each chain of multiply-adds
@@ -279,21 +279,21 @@ __attribute__((target("avx2"))) float bare_most(const float* values, std::size_t
   return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
 }
 
-std::uint64_t bare_tables(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
+std::uint64_t bare_lookup(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
                           const std::uint8_t* queries, std::size_t query_count) {
-  ByTables& run = bytes == 4    ? by_tables<4>(target)
-                  : bytes == 8  ? by_tables<8>(target)
-                  : bytes == 16 ? by_tables<16>(target)
-                                : by_tables<32>(target);
-  std::vector<std::uint8_t> room(bytes * 256 * kPerTable + 64);
+  ByLookup& run = bytes == 4    ? by_lookup<4>(target)
+                  : bytes == 8  ? by_lookup<8>(target)
+                  : bytes == 16 ? by_lookup<16>(target)
+                                : by_lookup<32>(target);
+  std::vector<std::uint8_t> room(bytes * 256 * kPerLookup + 64);
   std::uint8_t* tables = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64);
   std::uint64_t total = 0;
-  for (std::size_t first = 0; first + kPerTable <= query_count; first += kPerTable) {
+  for (std::size_t first = 0; first + kPerLookup <= query_count; first += kPerLookup) {
     for (std::size_t byte = 0; byte < bytes; ++byte) {
       for (unsigned value = 0; value < 256; ++value) {
-        for (std::size_t q = 0; q < kPerTable; ++q) {
+        for (std::size_t q = 0; q < kPerLookup; ++q) {
           const std::uint8_t own = queries[(first + q) * bytes + byte];
-          tables[(byte * 256 + value) * kPerTable + q] = static_cast<std::uint8_t>(std::popcount(own ^ value));
+          tables[(byte * 256 + value) * kPerLookup + q] = static_cast<std::uint8_t>(std::popcount(own ^ value));
         }
       }
     }

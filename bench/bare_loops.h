@@ -13,10 +13,10 @@ namespace bdnn::bench {
 std::uint64_t bare_popcounts(const std::string& target, const std::uint8_t* codes, std::size_t bytes,
                              const std::uint64_t* words, std::size_t queries);
 
-// The same for codes of 4, 8, 16 or 32 bytes with AVX2 or SSSE3, by tables of the values of each byte of a code for 32
+// The same for codes of 4, 8, 16 or 32 bytes with AVX2 or SSSE3, by lookup tables of the bytes of a code for 32
 // queries side by side, which are made first: the least distance of each query, which nobody looks at. What is left of
 // query_count after the last 32 is left out.
-std::uint64_t bare_tables(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
+std::uint64_t bare_lookup(const std::string& target, const std::uint8_t* codes, std::size_t count, std::size_t bytes,
                           const std::uint8_t* queries, std::size_t query_count);
 
 // Multiply-adds of floats in registers, as fast as the instructions of `target` go: returns how many operations that

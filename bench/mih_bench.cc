@@ -1,7 +1,7 @@
-// Search through tables beside the scan and beside Faiss: mih_bench [--target AVX2]... [CODES QUERIES], with codes of
-// its own where none are given. Queries are distinct and were not seen before; every time is the best of three passes
-// over all of them, in one call, on one thread. Ours is measured with each SIMD target that is named, or with the best,
-// and Faiss beside the first.
+// Search through hash tables beside the scan and beside Faiss: mih_bench [--target AVX2]... [CODES QUERIES], with codes
+// of its own where none are given. Queries are distinct and were not seen before; every time is the best of three
+// passes over all of them, in one call, on one thread. Ours is measured with each SIMD target that is named, or with
+// the best, and Faiss beside the first.
 //
 // `bare` visits the buckets that a search must visit and adds up the bits in which their codes differ from the query:
 // no threshold, no neighbours, and no code compared with what was met before.
@@ -155,7 +155,7 @@ void run(const Regime& regime, const std::vector<std::string>& targets) {
   ours(bdnn::Plan::mih)();
   std::vector<std::size_t> steps;
   for (std::size_t q = 0; q < results.size(); ++q) steps.push_back(1 + (radius ? *radius : results[q].back().distance));
-  const auto& tables = index.content().segments.front().tables;
+  const auto& tables = index.content().segments.front().hash_tables;
   bdnn::PreparedQueries prepared;
   prepared.assign(regime.queries, 0, regime.queries.size());
   const auto bare = [&] {

@@ -73,7 +73,7 @@ void regime(const std::string& name, const bdnn::Index& index, const std::vector
       "{:10} {:9} {:4} {:9} {:7} {:9.2f} {:9.2f} {:9.2f}  {:6} {:6.2f}   {:9.2f} {:9.2f}", name, index.size(),
       index.bits(), options.radius ? fmt::format("r {}", *options.radius) : fmt::format("k {}", options.k), batch,
       times[0] * per_query, times[1] * per_query, times[2] * per_query, bdnn::name_of(expected.plan), ratio,
-      expected.scan_microseconds, expected.table_microseconds);
+      expected.scan_microseconds, expected.hash_table_microseconds);
   fmt::print("{}\n", line);
   std::fflush(stdout);
   regimes.push_back({ratio, line});

@@ -111,7 +111,7 @@ std::vector<Rival> ours(const Data& data, const std::string& name, const TrainOp
     rival.encode = seconds_of([&, e = encoding] { codes = encode(*model, data.base, e); });
     if (by == RankBy::hamming) {
       rival.bytes = static_cast<double>(codes.bytes_per_code());
-      const auto found = std::make_shared<std::vector<std::vector<Neighbour>>>();
+      const auto found = std::make_shared<Results>();
       const auto queries = std::make_shared<Codes>();
       rival.prepare = [queries, model, &data] { *queries = encode(*model, data.queries); };
       rival.search = [found, codes, queries] { *found = search(codes, *queries, {.k = kReturned, .threads = 1}); };

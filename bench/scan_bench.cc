@@ -48,7 +48,7 @@ void batches(const std::string& name, const Codes& database, const Codes& querie
   if (bdnn::simd_target() == "AVX2" || bdnn::simd_target() == "SSSE3") {
     rivals.emplace_back([&] {
       const std::size_t whole = queries.size() / 32 * 32;
-      sink += bdnn::bench::bare_tables(bdnn::simd_target(), database.data(), database.size(), database.bytes_per_code(),
+      sink += bdnn::bench::bare_lookup(bdnn::simd_target(), database.data(), database.size(), database.bytes_per_code(),
                                        queries.data(), whole);
       bare_popcounts(whole);
     });

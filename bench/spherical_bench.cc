@@ -22,6 +22,7 @@ void compare(const std::string& name, const Codes& database, const Codes& querie
   const auto index = bdnn::Index::build(database, {}, {.tables = bdnn::IndexOptions::Tables::never});
   const bdnn::SphericalScan spherical(database, 1);
   bdnn::Searcher searcher(1);
+  bdnn::SphericalSearcher spherical_searcher(1);
   bdnn::Results by_hamming;
   bdnn::RankedResults by_spherical;
   fmt::print("{:10} {:4} bits", name, database.bits());
@@ -30,7 +31,7 @@ void compare(const std::string& name, const Codes& database, const Codes& querie
     const auto times = bdnn::bench::best_times(
         5,
         {[&] { searcher.search(index, queries, {.k = k, .plan = bdnn::Plan::scan}, by_hamming); },
-         [&] { spherical.search(queries, k, by_spherical, 1); }},
+         [&] { spherical_searcher.search(spherical, queries, k, by_spherical); }},
         bdnn::bench::cpu_now);
     const double rate = static_cast<double>(database.size() * queries.size()) / 1e9;
     fmt::print("   {:6.2f}    {:6.2f} ({:.2f})", rate / times[0], rate / times[1], times[1] / times[0]);

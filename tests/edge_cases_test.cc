@@ -31,7 +31,8 @@ TEST(NoCodes, AreSearchedByEveryPlan) {
     for (const Plan plan : {Plan::automatic, Plan::scan, bits <= 16 ? Plan::bucket : Plan::mih}) {
       for (const auto& options : {SearchOptions{.k = 3, .threads = 1, .plan = plan},
                                   SearchOptions{.radius = 2, .threads = 1, .plan = plan}}) {
-        const std::vector<std::vector<Neighbour>> nothing(2);
+        Results nothing;
+        for (int query = 0; query < 2; ++query) nothing.append({});
         EXPECT_EQ(search(no_codes(bits), queries, options), nothing) << bits << " bits, " << name_of(plan);
         EXPECT_TRUE(search(queries, no_codes(bits), options).empty());
         EXPECT_TRUE(std::isfinite(explain(no_codes(bits), 2, options).microseconds));
@@ -227,6 +228,9 @@ TEST(MovedFrom, ObjectsRaiseErrorAndCanBeAssignedTo) {
   expect_unusable_after_a_move(CodeScorer(model, RankBy::asymmetric), [&](CodeScorer& s) { s.by(); });
   expect_unusable_after_a_move(ScoreScan(model, RankBy::asymmetric, codes, 1),
                                [&](ScoreScan& s) { s.search(vectors, 1, ranked, 1); });
+  const SphericalScan spherical(codes, 1);
+  expect_unusable_after_a_move(SphericalSearcher(1),
+                               [&](SphericalSearcher& s) { s.search(spherical, codes, 1, ranked); });
   const ScoreScan scan(model, RankBy::asymmetric, codes, 1);
   expect_unusable_after_a_move(ScoreSearcher(1), [&](ScoreSearcher& s) { s.search(scan, vectors, 1, ranked); });
 }

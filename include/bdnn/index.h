@@ -22,7 +22,6 @@
 #include "bdnn/codes.h"
 #include "bdnn/error.h"
 #include "bdnn/hidden.h"
-#include "bdnn/results.h"
 #include "bdnn/search.h"
 
 namespace bdnn {
@@ -75,7 +74,7 @@ class Index {
   // that), but no content, however damaged or hostile, leads to a read outside the index.
   static Index open(const std::string& path);
 
-  // Reads the file into memory with large pages, which make table lookups faster: for long-running searches.
+  // Reads the file into memory with large pages, which make hash tables faster: for long-running searches.
   static Index load(const std::string& path);
 
   // Builds an index in memory, without a file.
@@ -173,9 +172,6 @@ class Filter {
   std::vector<std::vector<std::uint64_t>> rows_;
   std::vector<std::size_t> counts_;
 };
-
-// Neighbours of many queries.
-using Results = ResultLists<Neighbour>;
 
 // Searches an index. It owns its threads and buffers, and allocates nothing once warm. Not thread-safe: give each
 // thread that searches its own.

@@ -12,9 +12,13 @@ template <class Entry>
 class ResultLists {
  public:
   std::size_t size() const { return ends_.size(); }  // number of queries
-  std::span<const Entry> operator[](std::size_t query) const {
+  bool empty() const { return ends_.empty(); }
+  std::span<const Entry> operator[](std::size_t query) const& {
     return std::span<const Entry>(entries_).subspan(begin(query), ends_[query] - begin(query));
   }
+  std::span<const Entry> operator[](std::size_t query) const&& = delete;  // the list would not outlive the expression
+
+  bool operator==(const ResultLists&) const = default;
 
   void clear() {
     entries_.clear();

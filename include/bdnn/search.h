@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bdnn/codes.h"
+#include "bdnn/results.h"
 
 namespace bdnn {
 
@@ -18,6 +18,9 @@ struct Neighbour {
 
   bool operator==(const Neighbour&) const = default;
 };
+
+// Neighbours of many queries.
+using Results = ResultLists<Neighbour>;
 
 // How to search. All plans give the same answers; `automatic` lets the planner pick the one it expects to be fastest.
 enum class Plan : std::uint8_t {
@@ -40,16 +43,15 @@ struct SearchOptions {
 // without padding. Codes of different lengths or models raise Error.
 //
 // For repeated searches, or ids of your own, build an Index (bdnn/index.h).
-std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries,
-                                           const SearchOptions& options = {});
+Results search(const Codes& database, const Codes& queries, const SearchOptions& options = {});
 
 // The planner's estimate: average time per query, on all threads together.
 struct PlanEstimate {
-  Plan plan = Plan::scan;         // the plan it chose
-  double microseconds = 0;        // with that plan
-  double scan_microseconds = 0;   // with a scan
-  double table_microseconds = 0;  // with hash tables; 0 if there are none
-  std::string text;               // the same in words, one line per segment
+  Plan plan = Plan::scan;              // the plan it chose
+  double microseconds = 0;             // with that plan
+  double scan_microseconds = 0;        // with a scan
+  double hash_table_microseconds = 0;  // with hash tables; 0 if there are none
+  std::string text;                    // the same in words, one line per segment
 };
 
 // The plan for a batch of `queries` queries, without searching.

@@ -45,6 +45,24 @@ class SphericalScan {
   void search(const Codes& queries, std::size_t k, RankedResults& results, int threads = 0) const;
 
  private:
+  friend class SphericalSearcher;
+  struct State;
+  Hidden<State> state_;
+};
+
+// Searches a SphericalScan. Like a Searcher, it owns its threads and buffers, allocates nothing once warm, and is not
+// thread-safe.
+class SphericalSearcher {
+ public:
+  explicit SphericalSearcher(int threads = 0);  // 0: one per core
+  ~SphericalSearcher();
+  SphericalSearcher(SphericalSearcher&&) noexcept;
+  SphericalSearcher& operator=(SphericalSearcher&&) noexcept;
+
+  // Same results as SphericalScan::search().
+  void search(const SphericalScan& scan, const Codes& queries, std::size_t k, RankedResults& results);
+
+ private:
   struct State;
   Hidden<State> state_;
 };

@@ -111,7 +111,7 @@ class Index:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the index holds: size, segments, tables, bytes, keys ('ids' or 'names'), warnings and more."""
+        """What the index holds: size, segments, hash tables, bytes, keys ('ids' or 'names'), warnings and more."""
         return self._snapshot().info
 
     def __len__(self) -> int:

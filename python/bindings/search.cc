@@ -110,7 +110,7 @@ py::dict facts_of(const PlanEstimate& estimate) {
   facts["plan"] = std::string(name_of(estimate.plan));
   facts["microseconds"] = estimate.microseconds;
   facts["scan_microseconds"] = estimate.scan_microseconds;
-  facts["table_microseconds"] = estimate.table_microseconds;
+  facts["table_microseconds"] = estimate.hash_table_microseconds;
   facts["text"] = estimate.text;
   return facts;
 }

@@ -119,7 +119,7 @@ void search_index(const SearchArguments& arguments, const SearchOptions& options
 void search_codes(const Codes& database, const SearchOptions& options, const Codes& queries, Answer& answer) {
   answer.expected = explain(database, queries.size(), options);
   const Stopwatch watch;
-  for (const auto& neighbours : search(database, queries, options)) answer.results.append(neighbours);
+  answer.results = search(database, queries, options);
   answer.seconds = watch.seconds();
 }
 
@@ -129,7 +129,7 @@ void print_explanation(const SearchArguments& arguments, const Answer& answer) {
     print_json({{"plan", name_of(answer.expected.plan)},
                 {"expected_microseconds", answer.expected.microseconds},
                 {"expected_scan_microseconds", answer.expected.scan_microseconds},
-                {"expected_table_microseconds", answer.expected.table_microseconds},
+                {"expected_table_microseconds", answer.expected.hash_table_microseconds},
                 {"measured_microseconds", measured},
                 {"queries", answer.queries()}});
     return;

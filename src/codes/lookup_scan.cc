@@ -16,7 +16,7 @@ namespace bdnn::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::CappedTag<std::uint8_t, kCodesPerTableBlock>;
+using Tag = hn::CappedTag<std::uint8_t, kCodesPerLookupBlock>;
 using Vector = hn::Vec<Tag>;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -41,8 +41,8 @@ HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
   return Vector{_mm512_mask_blend_epi8(_mm512_movepi8_mask(at.raw), low, high)};
 }
 #else
-// From kTables tables of 16, by the highest of the bits that choose among them first: so few results wait at a time
-// that they stay in registers.
+// From kTables lookup tables of 16, by the highest of the bits that choose among them first: so few results wait at a
+// time that they stay in registers.
 template <unsigned kTables>
 HWY_INLINE Vector look_up_among(const std::uint8_t* table, Vector low, Vector at) {
   if constexpr (kTables == 1) {
@@ -61,14 +61,14 @@ HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
 
 // The sums of a vector of codes, for kCount queries at once: each byte of a code is loaded and split for all of them.
 template <LookupWidth kWidth, std::size_t kCount>
-HWY_INLINE void add_rows(const std::uint8_t* HWY_RESTRICT codes, std::size_t rows, const ByteTables* queries,
+HWY_INLINE void add_rows(const std::uint8_t* HWY_RESTRICT codes, std::size_t rows, const ByteLookupTables* queries,
                          Vector* sums) {
   const Tag d;
   const auto low_bits = hn::Set(d, std::uint8_t{0x0F});
   Vector own[kCount];  // an array of the loop's, so that it stays in registers
   for (std::size_t q = 0; q < kCount; ++q) own[q] = hn::Zero(d);
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto bytes = hn::Load(d, codes + row * kCodesPerTableBlock);
+    const auto bytes = hn::Load(d, codes + row * kCodesPerLookupBlock);
     if constexpr (kWidth == LookupWidth::eight_bits) {
       for (std::size_t q = 0; q < kCount; ++q) {
         own[q] = hn::SaturatedAdd(own[q], look_up_byte(queries[q].values + row * 256, bytes));
@@ -87,12 +87,12 @@ HWY_INLINE void add_rows(const std::uint8_t* HWY_RESTRICT codes, std::size_t row
 }
 
 template <LookupWidth kWidth, std::size_t kCount>
-void scan(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries) {
+void scan(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteLookupTables* queries) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t block = 0; block < blocks; ++block) {
-    const std::uint8_t* at = codes + block * rows * kCodesPerTableBlock;
-    for (std::size_t lane = 0; lane < kCodesPerTableBlock; lane += lanes) {
+    const std::uint8_t* at = codes + block * rows * kCodesPerLookupBlock;
+    for (std::size_t lane = 0; lane < kCodesPerLookupBlock; lane += lanes) {
       Vector sums[kCount];
       add_rows<kWidth, kCount>(at + lane, rows, queries, sums);
       for (std::size_t q = 0; q < kCount; ++q) {
@@ -102,9 +102,9 @@ void scan(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteT
         hn::StoreMaskBits(d, within, bits);
         std::uint64_t mask = 0;
         std::memcpy(&mask, bits, sizeof mask);
-        ByteTables& own = queries[q];
+        ByteLookupTables& own = queries[q];
         for (; mask != 0; mask &= mask - 1) {
-          own.found[own.found_count++] = static_cast<std::uint32_t>(block * kCodesPerTableBlock + lane +
+          own.found[own.found_count++] = static_cast<std::uint32_t>(block * kCodesPerLookupBlock + lane +
                                                                     static_cast<unsigned>(std::countr_zero(mask)));
         }
       }
@@ -113,9 +113,9 @@ void scan(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteT
 }
 
 template <LookupWidth kWidth>
-void scan_any(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
+void scan_any(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteLookupTables* queries,
               std::size_t query_count) {
-  static_assert(kQueriesPerTableScan == 4);
+  static_assert(kQueriesPerLookupScan == 4);
   switch (query_count) {
     case 1: return scan<kWidth, 1>(codes, rows, blocks, queries);
     case 2: return scan<kWidth, 2>(codes, rows, blocks, queries);
@@ -129,21 +129,21 @@ void sum_all(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, co
              std::uint8_t* sums) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  const ByteTables query{values, 0, nullptr, 0};
+  const ByteLookupTables query{values, 0, nullptr, 0};
   for (std::size_t block = 0; block < blocks; ++block) {
-    for (std::size_t lane = 0; lane < kCodesPerTableBlock; lane += lanes) {
+    for (std::size_t lane = 0; lane < kCodesPerLookupBlock; lane += lanes) {
       Vector sum[1];
-      add_rows<kWidth, 1>(codes + block * rows * kCodesPerTableBlock + lane, rows, &query, sum);
-      hn::StoreU(sum[0], d, sums + block * kCodesPerTableBlock + lane);
+      add_rows<kWidth, 1>(codes + block * rows * kCodesPerLookupBlock + lane, rows, &query, sum);
+      hn::StoreU(sum[0], d, sums + block * kCodesPerLookupBlock + lane);
     }
   }
 }
 
-void scan_four_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
+void scan_four_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteLookupTables* queries,
                     std::size_t query_count) {
   scan_any<LookupWidth::four_bits>(codes, rows, blocks, queries, query_count);
 }
-void scan_eight_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteTables* queries,
+void scan_eight_bits(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, ByteLookupTables* queries,
                      std::size_t query_count) {
   scan_any<LookupWidth::eight_bits>(codes, rows, blocks, queries, query_count);
 }
@@ -176,7 +176,7 @@ HWY_INLINE void add_shared_rows(const std::uint8_t* HWY_RESTRICT codes, std::siz
     }
   }
   for (std::size_t row = 1; row < rows; ++row) {
-    codes += kCodesPerTableBlock;
+    codes += kCodesPerLookupBlock;
     values += 256 * kQueriesPerSharedScan;
     for (std::size_t i = 0; i < kSharedCodes; ++i) {
       const std::uint8_t* at = values + codes[i] * kQueriesPerSharedScan;
@@ -189,7 +189,7 @@ HWY_INLINE void add_shared_rows(const std::uint8_t* HWY_RESTRICT codes, std::siz
 }
 
 void scan_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                 ByteTables* queries, std::size_t query_count) {
+                 ByteLookupTables* queries, std::size_t query_count) {
   const SharedTag d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   alignas(kQueriesPerSharedScan) std::uint8_t limits[kQueriesPerSharedScan] = {};
@@ -198,8 +198,8 @@ void scan_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks
   for (std::size_t part = 0; part < kSharedVectors; ++part) limit.of[part] = hn::Load(d, limits + part * kLanes);
   const auto queries_there = static_cast<std::uint32_t>((std::uint64_t{1} << query_count) - 1);
   for (std::size_t block = 0; block < blocks; ++block) {
-    const std::uint8_t* at = codes + block * rows * kCodesPerTableBlock;
-    for (std::size_t first = 0; first < kCodesPerTableBlock; first += kSharedCodes) {
+    const std::uint8_t* at = codes + block * rows * kCodesPerLookupBlock;
+    for (std::size_t first = 0; first < kCodesPerLookupBlock; first += kSharedCodes) {
       SharedSums sums[kSharedCodes];
       add_shared_rows(at + first, rows, values, sums);
       for (std::size_t i = 0; i < kSharedCodes; ++i) {
@@ -215,8 +215,8 @@ void scan_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks
         mask &= queries_there;
         if (HWY_LIKELY(mask == 0)) continue;
         for (; mask != 0; mask &= mask - 1) {
-          ByteTables& own = queries[std::countr_zero(mask)];
-          own.found[own.found_count++] = static_cast<std::uint32_t>(block * kCodesPerTableBlock + first + i);
+          ByteLookupTables& own = queries[std::countr_zero(mask)];
+          own.found[own.found_count++] = static_cast<std::uint32_t>(block * kCodesPerLookupBlock + first + i);
         }
       }
     }
@@ -224,7 +224,7 @@ void scan_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks
 }
 
 // As measured by bench/reconstruction_bench. For eight bits, VBMI is better still; for four, wide vectors are, and
-// shuffles where the shared tables would leave the second-level cache.
+// shuffles where the shared lookup tables would leave the second-level cache.
 std::size_t least_to_share(LookupWidth width, std::size_t rows) {
   constexpr std::size_t kNever = kQueriesPerSharedScan + 1;
   if (width == LookupWidth::eight_bits) return HWY_TARGET == HWY_AVX3_DL ? kNever : 3;
@@ -235,8 +235,8 @@ std::size_t least_to_share(LookupWidth width, std::size_t rows) {
 void sum_shared(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
                 std::uint8_t* sums) {
   const SharedTag d;
-  for (std::size_t first = 0; first < blocks * kCodesPerTableBlock; first += kSharedCodes) {
-    const std::size_t block = first / kCodesPerTableBlock * kCodesPerTableBlock;
+  for (std::size_t first = 0; first < blocks * kCodesPerLookupBlock; first += kSharedCodes) {
+    const std::size_t block = first / kCodesPerLookupBlock * kCodesPerLookupBlock;
     SharedSums own[kSharedCodes];
     add_shared_rows(codes + block * rows + (first - block), rows, values, own);
     for (const auto& sum : own) {
@@ -264,8 +264,8 @@ HWY_EXPORT(scan_shared);
 HWY_EXPORT(sum_shared);
 }  // namespace
 
-void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
-                 ByteTables* queries, std::size_t query_count) {
+void scan_lookup_sums(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                      ByteLookupTables* queries, std::size_t query_count) {
   choose_simd_target();
   if (width == LookupWidth::eight_bits) {
     HWY_DYNAMIC_DISPATCH(scan_eight_bits)(codes, rows, blocks, queries, query_count);
@@ -274,8 +274,8 @@ void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows,
   }
 }
 
-void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
-                const std::uint8_t* values, std::uint8_t* sums) {
+void sum_lookup_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                       const std::uint8_t* values, std::uint8_t* sums) {
   choose_simd_target();
   if (width == LookupWidth::eight_bits) {
     HWY_DYNAMIC_DISPATCH(sum_eight_bits)(codes, rows, blocks, values, sums);
@@ -284,19 +284,19 @@ void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, 
   }
 }
 
-bool shares_tables(LookupWidth width, std::size_t rows, std::size_t query_count) {
+bool shares_lookup_tables(LookupWidth width, std::size_t rows, std::size_t query_count) {
   choose_simd_target();
   return query_count >= HWY_DYNAMIC_DISPATCH(least_to_share)(width, rows);
 }
 
-void scan_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                        ByteTables* queries, std::size_t query_count) {
+void scan_shared_lookup_sums(const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                             const std::uint8_t* values, ByteLookupTables* queries, std::size_t query_count) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(scan_shared)(codes, rows, blocks, values, queries, query_count);
 }
 
-void sum_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                       std::uint8_t* sums) {
+void sum_shared_lookup_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                              const std::uint8_t* values, std::uint8_t* sums) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(sum_shared)(codes, rows, blocks, values, sums);
 }

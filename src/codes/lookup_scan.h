@@ -1,7 +1,7 @@
-// Sums of small tables over pieces of codes, of four or eight bits. Either the codes are the lanes of a vector, 64 at a
-// time, and shuffles look their values up, or the queries are, up to 32 of them, and a code's byte has a vector of
-// values in memory. A shuffle knows 16 values, so that without AVX-512 VBMI, which knows 128, the second way is by far
-// the faster one for 256, given enough queries.
+// Sums of small lookup tables over pieces of codes, of four or eight bits: the scan by score. Either the codes are the
+// lanes of a vector, 64 at a time, and shuffles look their values up, or the queries are, up to 32 of them, and a
+// code's byte has a vector of values in memory. A shuffle knows 16 values, so that without AVX-512 VBMI, which knows
+// 128, the second way is by far the faster one for 256, given enough queries.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 namespace bdnn {
 
 // Codes of `rows` bytes stand in blocks of 64: first the 64 first bytes, then the 64 second bytes, and so on.
-inline constexpr std::size_t kCodesPerTableBlock = 64;
-inline constexpr std::size_t kQueriesPerTableScan = 4;
+inline constexpr std::size_t kCodesPerLookupBlock = 64;
+inline constexpr std::size_t kQueriesPerLookupScan = 4;
 
-// How many bits of a code choose a value from a table.
+// How many bits of a code choose a value from a lookup table.
 enum class LookupWidth : std::uint8_t { four_bits, eight_bits };
 inline constexpr std::size_t values_per_byte(LookupWidth width) { return width == LookupWidth::four_bits ? 32 : 256; }
 
-// One query's tables: 16 values for the lower four bits of a code's first byte, 16 for its upper four bits, then those
-// of the second byte, and so on; or 256 values for each byte. Sums stay at 255 once they get there.
-struct ByteTables {
+// One query's lookup tables: 16 values for the lower four bits of a code's first byte, 16 for its upper four bits, then
+// those of the second byte, and so on; or 256 values for each byte. Sums stay at 255 once they get there.
+struct ByteLookupTables {
   const std::uint8_t* values;
   std::uint8_t limit;  // at most 254
   std::uint32_t*
@@ -27,27 +27,27 @@ struct ByteTables {
   std::size_t found_count;
 };
 
-// Goes over `blocks` blocks for up to kQueriesPerTableScan queries. `found` has room for all codes of the blocks.
-void scan_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
-                 ByteTables* queries, std::size_t query_count);
+// Goes over `blocks` blocks for up to kQueriesPerLookupScan queries. `found` has room for all codes of the blocks.
+void scan_lookup_sums(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                      ByteLookupTables* queries, std::size_t query_count);
 
 // The sums themselves, of one query: 64 per block.
-void sum_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
-                const std::uint8_t* values, std::uint8_t* sums);
+void sum_lookup_tables(LookupWidth width, const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                       const std::uint8_t* values, std::uint8_t* sums);
 
 inline constexpr std::size_t kQueriesPerSharedScan = 32;
 
-// Whether so many queries are answered sooner by shared tables on this machine.
-bool shares_tables(LookupWidth width, std::size_t rows, std::size_t query_count);
+// Whether so many queries are answered sooner by shared lookup tables on this machine.
+bool shares_lookup_tables(LookupWidth width, std::size_t rows, std::size_t query_count);
 
 // The same for up to kQueriesPerSharedScan queries and bytes of codes: for each byte, for each of its 256 values,
 // `values` has 32 numbers, one per query, at a multiple of 32 bytes; the queries' own `values` are not read. The
 // numbers of queries that are not there may be anything.
-void scan_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                        ByteTables* queries, std::size_t query_count);
+void scan_shared_lookup_sums(const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                             const std::uint8_t* values, ByteLookupTables* queries, std::size_t query_count);
 
 // 32 sums for each code.
-void sum_shared_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks, const std::uint8_t* values,
-                       std::uint8_t* sums);
+void sum_shared_lookup_tables(const std::uint8_t* codes, std::size_t rows, std::size_t blocks,
+                              const std::uint8_t* values, std::uint8_t* sums);
 
 }  // namespace bdnn

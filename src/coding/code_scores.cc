@@ -44,8 +44,8 @@ CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dim
   }
 }
 
-void CodeScores::tables(const Vectors& queries, std::size_t first, Scratch& scratch,
-                        std::vector<LookupTables>& tables) const {
+void CodeScores::lookup_tables(const Vectors& queries, std::size_t first, Scratch& scratch,
+                               std::vector<LookupTables>& tables) const {
   if (queries.dimension() != dimension_) {
     misuse("the queries have dimension {}, the model expects {}", queries.dimension(), dimension_);
   }

@@ -57,9 +57,10 @@ class CodeScores {
     std::vector<float> y;
   };
 
-  // The tables of each query; `tables` may keep more than that from before. Queries that are not finite raise Error
-  // with their number, counted from `first`.
-  void tables(const Vectors& queries, std::size_t first, Scratch& scratch, std::vector<LookupTables>& tables) const;
+  // The lookup tables of each query; `tables` may keep more than that from before. Queries that are not finite raise
+  // Error with their number, counted from `first`.
+  void lookup_tables(const Vectors& queries, std::size_t first, Scratch& scratch,
+                     std::vector<LookupTables>& tables) const;
 
   // ||W b||^2 of codes that stand one after the other; zeros for the asymmetric distance.
   void norms(const std::uint8_t* codes, std::size_t count, Scratch& scratch, double* norms) const;

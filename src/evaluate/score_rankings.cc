@@ -20,8 +20,8 @@ std::size_t ScoreRankings::relevant(std::size_t query) const {
 void ScoreRankings::for_each(Range queries, Scratch& scratch,
                              const std::function<void(std::size_t, const TieRanking&)>& take) const {
   std::vector<LookupTables> tables;
-  CodeScores::Scratch tables_scratch;
-  scores_.tables(queries_.slice(queries.first, queries.count), queries.first, tables_scratch, tables);
+  CodeScores::Scratch lookup_scratch;
+  scores_.lookup_tables(queries_.slice(queries.first, queries.count), queries.first, lookup_scratch, tables);
   for (std::size_t i = 0; i < queries.count; ++i) {
     rank(queries.first + i, tables[i], scratch);
     take(queries.first + i, scratch.ranking);

@@ -44,9 +44,8 @@ std::vector<ImageRow> image_rows(const ExperimentPlan& plan, const Dataset& data
     const std::size_t query = (2 * i + 1) * queries / (2 * count);
     ImageRow row{
         query, picture(dataset.queries, query, *plan.images), label_in_words(plan, dataset.query_labels, query), {}};
-    const auto found =
-        search(measured.database, measured.queries.slice(query, 1), {.k = kFound + 1, .threads = 1}).front();
-    for (const Neighbour& neighbour : found) {
+    const Results found = search(measured.database, measured.queries.slice(query, 1), {.k = kFound + 1, .threads = 1});
+    for (const Neighbour& neighbour : found[0]) {
       if (row.found.size() == kFound) break;
       if (!dataset.self.empty() && dataset.self[query] == static_cast<std::int64_t>(neighbour.id)) continue;
       row.found.push_back({picture(dataset.database, neighbour.id, *plan.images), neighbour.distance,

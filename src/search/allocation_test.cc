@@ -39,7 +39,7 @@ std::size_t allocations_when_warm(const Work& work) {
   return allocations - before;
 }
 
-// Slow: tables pay, and a scan is split, only among many codes, and each search is made 13 times.
+// Slow: hash tables pay, and a scan is split, only among many codes, and each search is made 13 times.
 TEST(SearchMemory, NothingIsAllocatedOnceWarm) {
   for (const std::size_t bits : {16, 64}) {
     const Codes codes = testing::clustered_codes(bits, 150'000, 0.1, 1);
@@ -88,34 +88,56 @@ bool settles(const Work& work) {
   return false;
 }
 
-// A model with a decoder, over `dimension` numbers.
+constexpr std::size_t kDimension = 10;
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> values(count);
+  for (auto& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+Layer random_layer(std::size_t inputs, std::size_t outputs) {
+  return {inputs, outputs, random_floats(inputs * outputs, 1), random_floats(outputs, 2)};
+}
+
+// A model with a decoder.
 Model small_model(std::size_t bits, std::size_t group) {
-  Random random(1);
-  const std::size_t dimension = 10;
-  const auto floats = [&](std::size_t count) {
-    std::vector<float> values(count);
-    for (auto& value : values) value = static_cast<float>(random.normal());
-    return values;
-  };
   Model model;
-  model.function = Network{{{dimension, bits, floats(dimension * bits), floats(bits)}}};
-  const std::size_t features = BitGroups(bits, group).features();
-  model.decoder = Decoder{{features, dimension, floats(features * dimension), floats(dimension)}, group};
+  model.function = Network{{random_layer(kDimension, bits)}};
+  model.decoder = Decoder{random_layer(BitGroups(bits, group).features(), kDimension), group};
+  return model;
+}
+
+// Codes of 32 bits, from vectors that are reduced first.
+Model small_reduced_model() {
+  constexpr std::size_t kComponents = 6;
+  Model model;
+  model.function = Network{{random_layer(kComponents, 32)}};
+  model.reduction = random_layer(kDimension, kComponents);
+  return model;
+}
+
+// Codes of 32 bits, from distances to anchors.
+Model small_anchor_model(AnchorNetwork::Kernel kernel, bool unit_inputs) {
+  constexpr std::size_t kAnchors = 20;
+  Model model;
+  auto& function = model.function.emplace<AnchorNetwork>();
+  function.kernel = kernel;
+  function.gamma = 0.1F;
+  function.dimension = kDimension;
+  function.anchors = random_floats(kAnchors * kDimension, 3);
+  function.network = {{random_layer(kAnchors, 32)}};
+  function.unit_inputs = unit_inputs;
   return model;
 }
 
 // Codes of 32 bits, the indices of codewords.
 Model small_quantizer() {
-  Random random(1);
-  const auto floats = [&](std::size_t count) {
-    std::vector<float> values(count);
-    for (auto& value : values) value = static_cast<float>(random.normal());
-    return values;
-  };
   Model model;
   auto& quantizer = model.function.emplace<ProductQuantizer>();
-  quantizer.projection = {10, 4, floats(10 * 4), floats(4)};
-  for (int part = 0; part < 4; ++part) quantizer.parts.push_back({8, 1, floats(256)});
+  quantizer.projection = random_layer(kDimension, 4);
+  for (std::size_t part = 0; part < 4; ++part) quantizer.parts.push_back({8, 1, random_floats(256, part)});
   return model;
 }
 
@@ -127,26 +149,41 @@ Model small_trees() {
   return model;
 }
 
+// One query is split over threads by parts of the database, many are not; starting a thread would take memory.
+TEST(SearchMemory, SphericalSearchAllocatesNothingOnceWarm) {
+  const SphericalScan scan(testing::clustered_codes(32, 150'000, 0.1, 1), 2);
+  for (const int threads : {1, 2}) {
+    SphericalSearcher searcher(threads);
+    RankedResults results;
+    for (const std::size_t count : {1, 10, 100}) {
+      const Codes queries = testing::clustered_codes(32, count, 0.1, 2);
+      for (const std::size_t k : {10, 100}) {
+        EXPECT_TRUE(settles([&] { searcher.search(scan, queries, k, results); }))
+            << count << " queries, k " << k << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
-  Random random(2);
-  std::vector<float> values(10 * 5000);
-  for (auto& value : values) value = static_cast<float>(random.normal());
-  const Vectors x = Vectors::view(values.data(), 10, 5000);
+  const std::vector<float> values = random_floats(kDimension * 5000, 2);
+  const Vectors x = Vectors::view(values.data(), kDimension, 5000);
   std::vector<std::uint8_t> codes(5000 * 4);
-  for (const Model& model : {small_model(32, 1), small_quantizer(), small_trees()}) {
+  using Kernel = AnchorNetwork::Kernel;
+  for (const Model& model : {small_model(32, 1), small_reduced_model(), small_anchor_model(Kernel::gaussian, false),
+                             small_anchor_model(Kernel::distance, true), small_quantizer(), small_trees()}) {
     for (const int threads : {1, 2}) {
       Encoder encoder(model, {.threads = threads});
-      EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); }));
-      EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U);
+      EXPECT_TRUE(settles([&] { encoder.encode(x, codes.data()); })) << model.describe().front();
+      EXPECT_EQ(allocations_when_warm([&] { encoder.encode(values.data(), codes.data()); }), 0U)
+          << model.describe().front();
     }
   }
 }
 
 TEST(SearchMemory, RefiningAllocatesNothingOnceWarm) {
-  Random random(2);
-  std::vector<float> values(10 * 5000);
-  for (auto& value : values) value = static_cast<float>(random.normal());
-  const Vectors x = Vectors::view(values.data(), 10, 5000);
+  const std::vector<float> values = random_floats(kDimension * 5000, 2);
+  const Vectors x = Vectors::view(values.data(), kDimension, 5000);
   std::vector<std::uint8_t> codes(5000 * 4);
   for (const std::size_t group : {1, 4, 8}) {
     for (const int threads : {1, 2}) {
@@ -158,10 +195,8 @@ TEST(SearchMemory, RefiningAllocatesNothingOnceWarm) {
 }
 
 TEST(SearchMemory, ScoringAllocatesNothingOnceWarm) {
-  Random random(2);
-  std::vector<float> values(10 * 20000);
-  for (auto& value : values) value = static_cast<float>(random.normal());
-  const Vectors x = Vectors::view(values.data(), 10, 20000);
+  const std::vector<float> values = random_floats(kDimension * 20000, 2);
+  const Vectors x = Vectors::view(values.data(), kDimension, 20000);
   const Vectors queries = x.slice(0, 70);
   Results shortlists;
   for (std::size_t q = 0; q < queries.size(); ++q) shortlists.append(std::vector<Neighbour>(50, Neighbour{q, 0}));

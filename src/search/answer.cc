@@ -36,8 +36,8 @@ void Answerer::look_up(std::size_t query, std::size_t fetched, int worker) {
   collector.start(*lookups_.question, segment.codes.layout.bits, Arrival::any, *lookups_.filter,
                   segment.codes.layout.bits);
   const double budget = lookups_.budget.of(query, left_count_.load(std::memory_order_relaxed));
-  const bool finished = search_tables(segment.tables, segment.steps, lookups_.costs, queries_[query], budget, fetched,
-                                      table_scratch_[static_cast<std::size_t>(worker)], collector);
+  const bool finished = search_hash_tables(segment.hash_tables, segment.steps, lookups_.costs, queries_[query], budget,
+                                           fetched, hash_table_scratch_[static_cast<std::size_t>(worker)], collector);
   unfinished_[query] = finished ? 0 : 1;
   if (!finished) left_count_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -54,13 +54,13 @@ void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, c
   const Estimate expected = estimate(segment, workload, plan);
   const std::size_t guess = likely_distance(segment, workload);
   numbering_ = {};
-  if (expected.plan == Plan::scan || segment.tables.tables.empty()) {
+  if (expected.plan == Plan::scan || segment.hash_tables.tables.empty()) {
     if (expected.gathers) return answer_gathered(segment, filter, workload);
     scan(segment.codes, filter, workload.question, guess, queries_, all_, threads_, scan_scratch_, collectors_.data());
     return;
   }
-  table_scratch_.resize(static_cast<std::size_t>(threads_.count()));
-  lookups_ = {&segment, &filter, &workload.question, ProbeCosts(segment.tables), expected.budget};
+  hash_table_scratch_.resize(static_cast<std::size_t>(threads_.count()));
+  lookups_ = {&segment, &filter, &workload.question, ProbeCosts(segment.hash_tables), expected.budget};
   left_count_ = 0;
   constexpr std::size_t kPerTurn = 8;
   const std::size_t turns = (queries_.size() + kPerTurn - 1) / kPerTurn;
@@ -71,7 +71,7 @@ void Answerer::answer_segment(const Segment& segment, const RowFilter& filter, c
     std::size_t fetched = 0;
     for (std::size_t q = number * kPerTurn; q < end; ++q) {
       const std::size_t ahead =
-          q + 1 < queries_.size() ? fetch_steps(lookups_.segment->tables, queries_[q + 1], steps) : 0;
+          q + 1 < queries_.size() ? fetch_steps(lookups_.segment->hash_tables, queries_[q + 1], steps) : 0;
       look_up(q, fetched, worker);
       fetched = ahead;
     }

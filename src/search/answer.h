@@ -54,11 +54,11 @@ class Answerer {
   Threads threads_;
   PreparedQueries queries_;
   ScanScratch scan_scratch_;
-  std::vector<TableScratch> table_scratch_;
+  std::vector<HashTableScratch> hash_table_scratch_;
   std::vector<Collector> collectors_;
   std::vector<std::uint32_t> all_;
   std::atomic<std::size_t> left_count_ = 0;
-  std::vector<std::uint32_t> left_;  // queries that the tables did not answer within their budget
+  std::vector<std::uint32_t> left_;  // queries that the hash tables did not answer within their budget
   std::vector<std::uint8_t> unfinished_;
   Lookups lookups_;
   GatheredCodes gathered_;

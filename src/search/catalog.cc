@@ -10,7 +10,7 @@
 namespace bdnn {
 namespace {
 
-constexpr std::array<const char*, 3> kTableChoices = {"automatic", "always", "never"};
+constexpr std::array<const char*, 3> kHashTableChoices = {"automatic", "always", "never"};
 
 // Members are written sorted by name.
 Json to_json(const FileSection& extent) {
@@ -30,14 +30,14 @@ Json to_json(const Statistics& statistics) {
 }
 
 Json to_json(const SegmentRecord& segment) {
-  Json tables = Json::array();
-  for (const TableRecord& table : segment.tables) {
-    tables.push_back({{"bits", table.substring.bits},
-                      {"first_bit", table.substring.first},
-                      {"occupied", to_json(table.occupied)},
-                      {"planes", to_json(table.planes)},
-                      {"rows", to_json(table.rows)},
-                      {"starts", to_json(table.starts)}});
+  Json hash_tables = Json::array();
+  for (const HashTableRecord& table : segment.hash_tables) {
+    hash_tables.push_back({{"bits", table.substring.bits},
+                           {"first_bit", table.substring.first},
+                           {"occupied", to_json(table.occupied)},
+                           {"planes", to_json(table.planes)},
+                           {"rows", to_json(table.rows)},
+                           {"starts", to_json(table.starts)}});
   }
   return {{"block_sums", to_json(segment.block_sums)},
           {"codes", to_json(segment.codes)},
@@ -49,7 +49,7 @@ Json to_json(const SegmentRecord& segment) {
           {"live_count", segment.live_count},
           {"name_starts", to_json(segment.name_starts)},
           {"statistics", to_json(segment.statistics)},
-          {"tables", tables},
+          {"tables", hash_tables},
           {"text", to_json(segment.text)}};
 }
 
@@ -104,11 +104,11 @@ SegmentRecord segment(const JsonValue& json) {
   if (!json["block_sums"].is_null()) record.block_sums = extent(json, "block_sums");
   if (!json["live_block_sums"].is_null()) record.live_block_sums = extent(json, "live_block_sums");
   for (const JsonValue& table : json.array_at("tables")) {
-    record.tables.push_back({{table.whole_at("first_bit"), table.whole_at("bits")},
-                             extent(table, "occupied"),
-                             extent(table, "starts"),
-                             extent(table, "rows"),
-                             optional_extent(table, "planes")});
+    record.hash_tables.push_back({{table.whole_at("first_bit"), table.whole_at("bits")},
+                                  extent(table, "occupied"),
+                                  extent(table, "starts"),
+                                  extent(table, "rows"),
+                                  optional_extent(table, "planes")});
   }
   record.statistics = statistics(json.at("statistics"));
   return record;
@@ -116,7 +116,7 @@ SegmentRecord segment(const JsonValue& json) {
 
 }  // namespace
 
-std::string_view name_of(IndexOptions::Tables tables) { return kTableChoices[static_cast<std::size_t>(tables)]; }
+std::string_view name_of(IndexOptions::Tables tables) { return kHashTableChoices[static_cast<std::size_t>(tables)]; }
 
 std::string to_text(const Catalog& catalog) {
   Json segments = Json::array();
@@ -141,9 +141,9 @@ Catalog parse_catalog(const std::string& text, const std::string& path) {
     catalog.origin = origin_from(json);
     // Files of earlier programs do not say.
     if (!json["tables"].is_null()) {
-      const auto name = std::find(kTableChoices.begin(), kTableChoices.end(), json.string_at("tables"));
-      if (name == kTableChoices.end()) failure("'tables' must be automatic, always or never");
-      catalog.tables = static_cast<IndexOptions::Tables>(name - kTableChoices.begin());
+      const auto name = std::find(kHashTableChoices.begin(), kHashTableChoices.end(), json.string_at("tables"));
+      if (name == kHashTableChoices.end()) failure("'tables' must be automatic, always or never");
+      catalog.tables = static_cast<IndexOptions::Tables>(name - kHashTableChoices.begin());
     }
     for (const JsonValue& record : json.array_at("segments")) catalog.segments.push_back(segment(record));
     return catalog;

@@ -49,7 +49,7 @@ void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist,
   if (query >= queries.size()) misuse("query {} is to be ranked, but there are {}", query, queries.size());
   struct Scratch {
     std::vector<std::uint8_t> codes;
-    std::vector<LookupTables> tables;
+    std::vector<LookupTables> lookup_tables;
     CodeScores::Scratch scores;
   };
   thread_local Scratch scratch;  // a ranking is shared by threads, and must not allocate for every shortlist
@@ -64,8 +64,8 @@ void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist,
   // Norms of many codes at a time are one product.
   model.norms(codes.data(), shortlist.size(), scratch.scores, scores);
   // Made here, not of all queries before: those of one take up to 16 KB.
-  model.tables(queries.slice(query, 1), query, scratch.scores, scratch.tables);
-  const LookupTables& tables = scratch.tables.front();
+  model.lookup_tables(queries.slice(query, 1), query, scratch.scores, scratch.lookup_tables);
+  const LookupTables& tables = scratch.lookup_tables.front();
   for (std::size_t i = 0; i < shortlist.size(); ++i) scores[i] = tables.linear(codes.data() + i * bytes) + scores[i];
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMegabyte = 1 << 20;
 
-// The bytes that all tables take together.
+// The bytes that all hash tables take together.
 double bytes_of(const HashTables& tables) {
   double bytes = 0;
   for (const HashTable& table : tables.tables) {
@@ -41,7 +41,7 @@ double fetch_cost(double bytes) {
   return kPoints.back().cost;
 }
 
-// The larger the tables, the farther away is what a bucket leads to.
+// The larger the hash tables, the farther away is what a bucket leads to.
 ProbeCosts::ProbeCosts(const HashTables& tables) {
   const double megabytes = bytes_of(tables) / kMegabyte;
   const auto count = static_cast<double>(tables.tables.size());

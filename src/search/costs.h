@@ -25,14 +25,14 @@ double tile_hit_cost(const CodeLayout& layout);
 // A cache line of so many bytes of codes brought from where they stay between two scans.
 double fetch_cost(double bytes);
 
-// What a step of search_tables() is expected to look at.
+// What a step of search_hash_tables() is expected to look at.
 struct ProbeStep {
   double probes = 0;
   double buckets = 0;
   double candidates = 0;
 };
 
-// A search through tables.
+// A search through hash tables.
 struct ProbeCosts {
   ProbeCosts() = default;
   explicit ProbeCosts(const HashTables& tables);

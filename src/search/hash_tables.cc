@@ -52,7 +52,7 @@ BuiltHashTable count_buckets(const Codes& codes, const Substring& part) {
   return table;
 }
 
-void fill_table(const Codes& codes, Threads& threads, BuiltHashTable& table) {
+void fill_hash_table(const Codes& codes, Threads& threads, BuiltHashTable& table) {
   const std::size_t n = codes.size();
   const std::size_t buckets = table.starts.size() - 1;
   const HashTables shape{codes.bits(), n, {}};

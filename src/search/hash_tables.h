@@ -1,11 +1,11 @@
 // Hash tables over substrings of codes.
 //
-// A code is cut into substrings of consecutive bits, one table for each. Two codes that differ in few bits agree, or
-// almost agree, in some substring, so that looking into few buckets finds all near codes (multi-index hashing: Norouzi,
-// Punjani and Fleet, CVPR 2012). A table is three arrays in the order of its buckets: where each bucket starts, the
-// rows of its codes (ascending within a bucket), and the codes themselves, so that a bucket is read without a jump per
-// code. Codes of 16 bits or fewer have one table over the whole code, whose bucket tells the code: there the codes are
-// left out.
+// A code is cut into substrings of consecutive bits, one hash table for each. Two codes that differ in few bits agree,
+// or almost agree, in some substring, so that looking into few buckets finds all near codes (multi-index hashing:
+// Norouzi, Punjani and Fleet, CVPR 2012). A table is three arrays in the order of its buckets: where each bucket
+// starts, the rows of its codes (ascending within a bucket), and the codes themselves, so that a bucket is read without
+// a jump per code. Codes of 16 bits or fewer have one table over the whole code, whose bucket tells the code: there the
+// codes are left out.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct Substring {
 };
 Substring substring_of(std::size_t code_bits, std::size_t j, std::size_t count);
 
-// One table with its arrays: first the buckets are counted, then filled.
+// One hash table with its arrays: first the buckets are counted, then filled.
 struct BuiltHashTable {
   Substring substring;
   std::vector<std::uint64_t> occupied;
@@ -68,6 +68,6 @@ struct BuiltHashTable {
 };
 HashTable view_of(const BuiltHashTable& built);
 BuiltHashTable count_buckets(const Codes& codes, const Substring& substring);
-void fill_table(const Codes& codes, Threads& threads, BuiltHashTable& table);
+void fill_hash_table(const Codes& codes, Threads& threads, BuiltHashTable& table);
 
 }  // namespace bdnn

@@ -147,8 +147,8 @@ TEST_P(IndexDamage, IsNotRewrittenUnderANewChecksum) {
   }
 }
 
-TEST_P(IndexDamage, OfTablesIsHealedByCompacting) {
-  const TableRecord table = state_of(path).catalog.segments[0].tables[0];
+TEST_P(IndexDamage, OfHashTablesIsHealedByCompacting) {
+  const HashTableRecord table = state_of(path).catalog.segments[0].hash_tables[0];
   flip(table.rows.offset + 5);
   EXPECT_THROW(verify_index(path), DamagedIndex);
   compact_index(path);
@@ -176,7 +176,7 @@ TEST_P(IndexDamage, AnEndThatIsMissingCostsTheLastChangeOrLess) {
   verify_index(path);
 }
 
-// A file of a program that wrote neither checksums of blocks nor the choice of tables.
+// A file of a program that wrote neither checksums of blocks nor the choice of hash tables.
 TEST_P(IndexDamage, FilesOfEarlierProgramsStayReadable) {
   IndexState state = state_of(path);
   for (SegmentRecord& segment : state.catalog.segments) {

@@ -8,7 +8,7 @@
 namespace bdnn {
 
 // Writes an index of one segment from byte 0 on, with bits, origin and keys as in `catalog`; the state that was
-// written. The choice of tables in the options, if there is one, becomes that of the index.
+// written. The choice of hash tables in the options, if there is one, becomes that of the index.
 IndexState write_index(const SectionWriter::WriteAt& write_at, const Entries& entries, const Catalog& catalog,
                        const IndexOptions& options);
 

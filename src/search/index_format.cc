@@ -178,8 +178,9 @@ class View {
     if (record.live) segment.live = section<std::uint64_t>(*record.live, (record.count + 63) / 64, "removals");
     segment.keys = keys(record);
     check_block_sums(record);
-    segment.tables = {catalog.bits, record.count, {}};
-    for (const TableRecord& table : record.tables) segment.tables.tables.push_back(this->table(table, segment.tables));
+    segment.hash_tables = {catalog.bits, record.count, {}};
+    for (const HashTableRecord& table : record.hash_tables)
+      segment.hash_tables.tables.push_back(hash_table(table, segment.hash_tables));
     segment.statistics = record.statistics;
     segment.steps = expect_steps(segment);
     return segment;
@@ -204,7 +205,7 @@ class View {
     if (record.live_block_sums) section<std::uint64_t>(*record.live_block_sums, of_live, "checksums");
   }
 
-  HashTable table(const TableRecord& record, const HashTables& tables) const {
+  HashTable hash_table(const HashTableRecord& record, const HashTables& tables) const {
     const Substring& part = record.substring;
     if (part.bits < 1 || part.bits > kMostSubstringBits || part.first > tables.code_bits ||
         part.bits > tables.code_bits - part.first || record.planes.has_value() == tables.of_whole_codes() ||
@@ -230,7 +231,8 @@ std::uint64_t bytes_after_compaction(const SegmentRecord& segment, const CodeLay
   for (const FileSection& extent : extents_of(segment)) all += extent.bytes;
   std::uint64_t by_row = 0;
   for (const auto& extent : {segment.ids, segment.name_starts, segment.text}) by_row += extent ? extent->bytes : 0;
-  for (const TableRecord& table : segment.tables) by_row += table.rows.bytes + (table.planes ? table.planes->bytes : 0);
+  for (const HashTableRecord& table : segment.hash_tables)
+    by_row += table.rows.bytes + (table.planes ? table.planes->bytes : 0);
   const auto removed = static_cast<double>(segment.count - segment.live_count);
   const double freed =
       static_cast<double>(by_row) * removed / static_cast<double>(std::max<std::uint64_t>(segment.count, 1));
@@ -257,7 +259,7 @@ IndexInfo info_of(const IndexState& state, const std::vector<Segment>& segments)
     used += bytes_after_compaction(state.catalog.segments[i], CodeLayout(info.bits));
     if (segments[i].size() < largest) continue;
     largest = segments[i].size();
-    info.tables = segments[i].tables.tables.size();
+    info.tables = segments[i].hash_tables.tables.size();
     info.duplicates = segments[i].statistics.duplicates;
   }
   info.unused = state.end > used ? state.end - used : 0;
@@ -297,7 +299,7 @@ std::vector<FileSection> extents_of(const SegmentRecord& segment) {
        {segment.live, segment.ids, segment.name_starts, segment.text, segment.block_sums, segment.live_block_sums}) {
     if (extent) extents.push_back(*extent);
   }
-  for (const TableRecord& table : segment.tables) {
+  for (const HashTableRecord& table : segment.hash_tables) {
     extents.push_back(table.occupied);
     extents.push_back(table.starts);
     extents.push_back(table.rows);

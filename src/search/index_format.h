@@ -1,8 +1,8 @@
 // The layout of an index file; docs/formats.md describes it.
 //
-// Two superblocks, then sections one after the other: codes, keys, tables, and a catalog that says where they stand. A
-// change appends sections and a new catalog, and then writes the superblock that is not in use, which makes the change
-// happen. What a superblock leads to is never written again, so those who read are not disturbed.
+// Two superblocks, then sections one after the other: codes, keys, hash tables, and a catalog that says where they
+// stand. A change appends sections and a new catalog, and then writes the superblock that is not in use, which makes
+// the change happen. What a superblock leads to is never written again, so those who read are not disturbed.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct FileSection {
   std::uint64_t checksum = 0;
 };
 
-struct TableRecord {
+struct HashTableRecord {
   Substring substring;
   FileSection occupied;
   FileSection starts;
@@ -45,7 +45,7 @@ struct SegmentRecord {
   std::optional<FileSection> text;
   std::optional<FileSection> block_sums;       // a uint64 per block of codes, ids, name_starts and text, in this order
   std::optional<FileSection> live_block_sums;  // the same of live; files of earlier programs have neither
-  std::vector<TableRecord> tables;
+  std::vector<HashTableRecord> hash_tables;
   Statistics statistics;
 };
 
@@ -54,7 +54,7 @@ struct Catalog {
   bool names = false;
   std::uint64_t next_id = 0;
   CodesOrigin origin;
-  IndexOptions::Tables tables = IndexOptions::Tables::automatic;  // as the index was built
+  IndexOptions::Tables tables = IndexOptions::Tables::automatic;  // hash tables, as the index was built
   std::vector<SegmentRecord> segments;
 };
 
@@ -92,7 +92,7 @@ SuperblockWrite superblock_for(const IndexState& state);
 // Maps the file, and verifies the state as far as the structure goes.
 std::shared_ptr<const Index::Content> map_content(const InputFile& file, const IndexState& state);
 
-// The same in memory of its own, in large pages where the system gives them: tables are looked at here and there.
+// The same in memory of its own, in large pages where the system gives them: hash tables are looked at here and there.
 std::shared_ptr<const Index::Content> load_content(const InputFile& file, const IndexState& state);
 
 // The same of a file that may end too early; zeros take the place of what is not there.

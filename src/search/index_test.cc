@@ -251,7 +251,7 @@ TEST(Index, RemovalsSayWhichKeysThereAreAndMayIgnoreMissingOnes) {
   EXPECT_EQ(read_file(folder / "names"), before);
 }
 
-TEST(Index, CompactingKeepsTheChoiceOfTables) {
+TEST(Index, CompactingKeepsTheChoiceOfHashTables) {
   using Tables = IndexOptions::Tables;
   const TemporaryDirectory folder;
   const std::string path = folder / "x.index";

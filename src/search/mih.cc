@@ -40,7 +40,7 @@ void each_near_bucket(const HashTables& tables, const std::uint8_t* query, std::
 class Probe {
  public:
   Probe(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs, const std::uint8_t* query,
-        double budget, std::size_t fetched, TableScratch& scratch, Collector& collector)
+        double budget, std::size_t fetched, HashTableScratch& scratch, Collector& collector)
       : tables_(tables),
         steps_(steps),
         costs_(costs),
@@ -129,7 +129,7 @@ class Probe {
 
   void look(const HashTable& table, const Range& range, std::size_t s, std::size_t j) {
     for (std::uint32_t from = range.begin; from < range.end;) {
-      const std::uint32_t to = from + std::min(range.end - from, static_cast<std::uint32_t>(TableScratch::kHits));
+      const std::uint32_t to = from + std::min(range.end - from, static_cast<std::uint32_t>(HashTableScratch::kHits));
       take({from, to}, table, s, j);
       from = to;
     }
@@ -196,7 +196,7 @@ class Probe {
   const std::uint8_t* query_;
   double budget_;
   std::size_t fetched_;  // steps whose buckets are on their way already
-  TableScratch& scratch_;
+  HashTableScratch& scratch_;
   Collector& collector_;
   std::size_t most_;  // of a bucket of equal codes
   double spent_ = 0;
@@ -219,9 +219,9 @@ std::size_t fetch_steps(const HashTables& tables, const std::uint8_t* query, std
   return fetched;
 }
 
-bool search_tables(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs,
-                   const std::uint8_t* query, double budget, std::size_t fetched, TableScratch& scratch,
-                   Collector& collector) {
+bool search_hash_tables(const HashTables& tables, std::span<const ProbeStep> steps, const ProbeCosts& costs,
+                        const std::uint8_t* query, double budget, std::size_t fetched, HashTableScratch& scratch,
+                        Collector& collector) {
   return Probe(tables, steps, costs, query, budget, fetched, scratch, collector).run();
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "codes/hamming_lookup.h"
 #include "codes/hamming_scan.h"
-#include "codes/table_scan.h"
 #include "search/combinations.h"
 #include "search/costs.h"
 
@@ -21,10 +21,10 @@ constexpr double kClearlyBetter = 0.97;
 // A plan that is asked for is given this much more time than a scan before it is left, so that it always ends.
 constexpr double kForcedFactor = 4;
 constexpr double kForcedLeast = 1e6;
-constexpr double kBucketMade = 10;               // an empty bucket of a table, and a look at it by way of trial
-constexpr std::size_t kLeastForTables = 10'000;  // fewer are scanned in a microsecond or two
-constexpr double kPlacement = 25;                // a code put into a table
-constexpr double kSamplesMeasured = 64;          // each by a scan
+constexpr double kBucketMade = 10;  // an empty bucket of a hash table, and a look at it by way of trial
+constexpr std::size_t kLeastForHashTables = 10'000;  // fewer are scanned in a microsecond or two
+constexpr double kPlacement = 25;                    // a code put into a hash table
+constexpr double kSamplesMeasured = 64;              // each by a scan
 
 double as_real(std::size_t count) { return static_cast<double>(count); }
 
@@ -86,7 +86,7 @@ class CostByDistance {
   CostByDistance(const Segment& segment, const ProbeCosts& costs, std::size_t k, double most_budget)
       : is_whole_(segment.steps.size() > segment.codes.layout.bits) {
     // Of a bucket of equal codes, the first k are looked at.
-    const double most = segment.tables.of_whole_codes() ? as_real(k) : as_real(segment.size());
+    const double most = segment.hash_tables.of_whole_codes() ? as_real(k) : as_real(segment.size());
     double sum = 0;
     for (; known_ < segment.steps.size() && sum <= most_budget; ++known_) {
       sums_[known_] = sum += costs.of(segment.steps[known_], most);
@@ -107,24 +107,24 @@ class CostByDistance {
   bool is_whole_;  // there are no steps beyond
 };
 
-// What is found costs in both plans, but tables meet it several times and in no order.
-double table_found_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload) {
+// What is found costs in both plans, but hash tables meet it several times and in no order.
+double hash_table_found_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload) {
   const double found = expected_found(segment, workload);
-  double hits = found * (1 + as_real(segment.tables.tables.size()) / 3);
+  double hits = found * (1 + as_real(segment.hash_tables.tables.size()) / 3);
   if (!workload.question.radius && !segment.steps.empty()) {
     // Until k are found, whatever comes is near enough.
-    hits = found * (3 + as_real(segment.tables.tables.size()) / 2) + segment.steps.front().candidates / 2;
+    hits = found * (3 + as_real(segment.hash_tables.tables.size()) / 2) + segment.steps.front().candidates / 2;
   }
   return costs.hit * hits + kSortedFoundCost * found * std::log2(found + 2);
 }
 
 // Expected nanoseconds for one query on one thread, and how many times as long as a scan takes it is best to try.
-struct TableCost {
+struct HashTableCost {
   double cost = 0;
   double patience = 1;
 };
 
-TableCost nearest_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload, double scan) {
+HashTableCost nearest_cost(const Segment& segment, const ProbeCosts& costs, const Workload& workload, double scan) {
   // A filter makes the k-th that may be returned as far as a later one of all.
   const double k = as_real(workload.question.k) / std::max(workload.share, 1e-9);
   std::size_t measured = 0;
@@ -138,7 +138,7 @@ TableCost nearest_cost(const Segment& segment, const ProbeCosts& costs, const Wo
   const double high = measured == 0 ? 2 : as_real(Statistics::kNeighbours[measured]);
   const double weight = std::clamp(std::log(k / low) / std::log(high / low), 0.0, 1.0);
   const CostByDistance by_distance(segment, costs, workload.question.k, kPatiences.back() * scan);
-  TableCost best{std::numeric_limits<double>::infinity(), 1};
+  HashTableCost best{std::numeric_limits<double>::infinity(), 1};
   for (const double patience : kPatiences) {
     double sum = 0;
     for (std::size_t i = 0; i < upper.size(); ++i) {
@@ -151,12 +151,12 @@ TableCost nearest_cost(const Segment& segment, const ProbeCosts& costs, const Wo
   return best;
 }
 
-TableCost table_cost(const Segment& segment, const Workload& workload, double scan) {
-  const ProbeCosts costs(segment.tables);
-  const double found = kQueryCost + table_found_cost(segment, costs, workload);
+HashTableCost hash_table_cost(const Segment& segment, const Workload& workload, double scan) {
+  const ProbeCosts costs(segment.hash_tables);
+  const double found = kQueryCost + hash_table_found_cost(segment, costs, workload);
   const auto& radius = workload.question.radius;
   if (!radius) {
-    const TableCost steps = nearest_cost(segment, costs, workload, scan);
+    const HashTableCost steps = nearest_cost(segment, costs, workload, scan);
     return {found + steps.cost, steps.patience};
   }
   // How far it goes is known, so one that takes long is about to end.
@@ -176,7 +176,7 @@ Workload workload_of(const Segment& segment, const Question& question, std::size
 
 std::vector<ProbeStep> expect_steps(const Segment& segment) {
   std::vector<ProbeStep> steps;
-  const HashTables& tables = segment.tables;
+  const HashTables& tables = segment.hash_tables;
   const Statistics& statistics = segment.statistics;
   const double most = kForcedFactor * scan_cost(segment.codes.layout, segment.size(), 1) +
                       kForcedLeast;  // more probes are never paid for
@@ -200,10 +200,11 @@ std::vector<ProbeStep> expect_steps(const Segment& segment) {
 double scan_cost(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
   const double bytes = as_real(layout.bytes(codes));
   const std::size_t together = queries_per_fetch(queries);
-  const std::size_t by_tables = queries_by_tables(layout, codes, together);
+  const std::size_t by_lookup = queries_by_lookup(layout, codes, together);
   double line = fetch_cost(bytes);
-  if (by_tables > 0) line += table_line_cost(layout) * as_real((by_tables + kQueriesPerTable - 1) / kQueriesPerTable);
-  line += scan_line_cost(layout, together - by_tables);
+  if (by_lookup > 0)
+    line += lookup_line_cost(layout) * as_real((by_lookup + kQueriesPerLookup - 1) / kQueriesPerLookup);
+  line += scan_line_cost(layout, together - by_lookup);
   return bytes / kLine * line / as_real(together);
 }
 
@@ -237,16 +238,17 @@ Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted)
   result.gathers = workload.share < 1 && gathered < through && segment.codes.tiles != nullptr;
   const double scan = kQueryCost + (result.gathers ? gathered : through) + scan_found_cost(segment, workload);
   result.scan = call + scan / threads;
-  if (!segment.tables.tables.empty()) {
-    const TableCost expected = table_cost(segment, workload, scan);
-    result.tables = call + expected.cost / std::min(threads, queries);
+  if (!segment.hash_tables.tables.empty()) {
+    const HashTableCost expected = hash_table_cost(segment, workload, scan);
+    result.hash_tables = call + expected.cost / std::min(threads, queries);
     const double shared = shared_scan_cost(segment) * workload.share;
     const double each = std::max(scan - shared / as_real(queries_per_fetch(workload.queries)), 0.0);
     result.budget = {expected.patience * each, expected.patience * shared, false};
   }
   if (wanted == Plan::automatic) {
-    const Plan through_tables = segment.tables.of_whole_codes() ? Plan::bucket : Plan::mih;
-    result.plan = !segment.tables.tables.empty() && result.tables < result.scan ? through_tables : Plan::scan;
+    const Plan through_hash_tables = segment.hash_tables.of_whole_codes() ? Plan::bucket : Plan::mih;
+    result.plan =
+        !segment.hash_tables.tables.empty() && result.hash_tables < result.scan ? through_hash_tables : Plan::scan;
   } else {
     result.plan = wanted;
     result.budget = {kForcedFactor * scan + kForcedLeast, 0, true};
@@ -254,11 +256,11 @@ Estimate estimate(const Segment& segment, const Workload& workload, Plan wanted)
   return result;
 }
 
-bool tables_pay(const Segment& segment) {
-  if (segment.size() < kLeastForTables) return false;
+bool hash_tables_pay(const Segment& segment) {
+  if (segment.size() < kLeastForHashTables) return false;
   const Estimate expected = estimate(segment, {{10, {}}, 100, 1, 1}, Plan::automatic);
   const Estimate near = estimate(segment, {{0, 2}, 100, 1, 1}, Plan::automatic);
-  return std::min(expected.tables, near.tables) < 0.7 * expected.scan;
+  return std::min(expected.hash_tables, near.hash_tables) < 0.7 * expected.scan;
 }
 
 }  // namespace bdnn

@@ -22,7 +22,7 @@ TEST(SearchPlanner, ExpectsMoreOfHarderQuestions) {
     const Searcher searcher(1);
     double before = 0;
     for (const std::size_t radius : {0, 2, 4}) {
-      const double tables = searcher.explain(index, 100, {.radius = radius}).table_microseconds;
+      const double tables = searcher.explain(index, 100, {.radius = radius}).hash_table_microseconds;
       EXPECT_GT(tables, before) << bits << " bits, radius " << radius;
       before = tables;
     }
@@ -38,7 +38,7 @@ TEST(SearchPlanner, TakesTheClearlyBetterPlan) {
   const Searcher searcher(1);
   EXPECT_EQ(searcher.explain(random, 100, {.radius = 1}).plan, Plan::mih);
   EXPECT_EQ(searcher.explain(random, 100, {.k = 100}).plan, Plan::scan);
-  // Half of all codes are within this radius: there is nothing to be gained by tables.
+  // Half of all codes are within this radius: there is nothing to be gained by hash tables.
   const Index short_codes = Index::build(clustered_codes(16, 50'000, 0.5, 1), {}, kWithTables);
   EXPECT_EQ(searcher.explain(short_codes, 100, {.radius = 8}).plan, Plan::scan);
   EXPECT_EQ(searcher.explain(short_codes, 100, {.k = 1}).plan, Plan::bucket);

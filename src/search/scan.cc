@@ -46,16 +46,16 @@ struct Scan {
     return false;
   }
 
-  void tiles(TableRoom& tables, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
+  void tiles(LookupRoom& lookup, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
              std::size_t count) const {
     const auto row = static_cast<std::uint32_t>(first * source.layout.codes_per_tile());
-    scan_tasks(source.layout, at, count, row, tasks.data(), tasks.size(), Collector::sink, tables);
+    scan_tasks(source.layout, at, count, row, tasks.data(), tasks.size(), Collector::sink, lookup);
   }
 
   // Tiles [first, first + count) stand at `at`; those without a row that is wanted are passed over.
-  void block(TableRoom& tables, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
+  void block(LookupRoom& lookup, std::span<ScanTask> tasks, const std::uint8_t* at, std::size_t first,
              std::size_t count) const {
-    if (!filter.restricts()) return tiles(tables, tasks, at, first, count);
+    if (!filter.restricts()) return tiles(lookup, tasks, at, first, count);
     const std::size_t bytes = source.layout.bytes_per_tile();
     for (std::size_t from = 0; from < count;) {
       if (!wanted(first + from)) {
@@ -64,7 +64,7 @@ struct Scan {
       }
       std::size_t to = from + 1;
       while (to < count && wanted(first + to)) ++to;
-      tiles(tables, tasks, at + from * bytes, first + from, to - from);
+      tiles(lookup, tasks, at + from * bytes, first + from, to - from);
       from = to;
     }
   }
@@ -87,7 +87,7 @@ struct Scan {
     const std::size_t step = std::max<std::size_t>(kBlockBytes / source.layout.bytes_per_tile(), 1);
     for (std::size_t tile = from; tile < to; tile += step) {
       const std::size_t count = std::min(step, to - tile);
-      block(worker.tables, tasks, block_at(worker, tile, count), tile, count);
+      block(worker.lookup, tasks, block_at(worker, tile, count), tile, count);
     }
   }
 

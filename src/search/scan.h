@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "codes/table_scan.h"
+#include "codes/hamming_lookup.h"
 #include "search/collector.h"
 #include "search/queries.h"
 
@@ -23,7 +23,7 @@ struct ScanScratch {
   struct Worker {
     std::vector<ScanTask> tasks;  // of one unit of work
     std::vector<std::uint8_t> block;
-    TableRoom tables;
+    LookupRoom lookup;
   };
   std::vector<Worker> workers;
   std::vector<Collector> parts;      // where a query is split over threads

@@ -112,10 +112,10 @@ TEST(Scan, SeveralQueriesOnEveryTarget) {
   }
 }
 
-// Many queries at once are scanned by tables: 32 of them, then the rest. Among the codes are the opposite of the first
-// query and one next to it, whose distances no byte holds at 256 bits.
+// Many queries at once are scanned by lookup tables: 32 of them, then the rest. Among the codes are the opposite of the
+// first query and one next to it, whose distances no byte holds at 256 bits.
 TEST(Scan, ManyQueriesOnEveryTarget) {
-  constexpr std::size_t kCount = 4500;  // enough for tables to be made
+  constexpr std::size_t kCount = 4500;  // enough for lookup tables to be made
   for (const std::size_t bits : {8, 16, 32, 96, 256, 264}) {
     const Codes queries = clustered_codes(bits, 59, 0.3, bits + 1);
     const Codes some = clustered_codes(bits, kCount, 0.3, bits);

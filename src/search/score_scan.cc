@@ -1,5 +1,5 @@
-// A scan in three steps, each of which lets few codes through to the next: sums of tables rounded down to bytes, 64
-// codes at a time; sums of the tables as they are, with the norm rounded down to 16 bits; the score itself.
+// A scan in three steps, each of which lets few codes through to the next: sums of lookup tables rounded down to bytes,
+// 64 codes at a time; sums of the lookup tables as they are, with the norm rounded down to 16 bits; the score itself.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,19 +39,19 @@ struct Database {
 
   Database(const CodeScorer& scorer, const Codes& database, Threads& threads);
 
-  std::size_t block_count() const { return (size + kCodesPerTableBlock - 1) / kCodesPerTableBlock; }
+  std::size_t block_count() const { return (size + kCodesPerLookupBlock - 1) / kCodesPerLookupBlock; }
 
-  // The first byte of a code; the others follow kCodesPerTableBlock bytes apart.
+  // The first byte of a code; the others follow kCodesPerLookupBlock bytes apart.
   const std::uint8_t* code(std::size_t i) const {
-    return blocks.data() + i / kCodesPerTableBlock * rows * kCodesPerTableBlock + i % kCodesPerTableBlock;
+    return blocks.data() + i / kCodesPerLookupBlock * rows * kCodesPerLookupBlock + i % kCodesPerLookupBlock;
   }
 
   // The second step: no more than the score, and less by at most `slack`.
   double lower_bound(const LookupTables& tables, std::size_t i) const {
     const std::uint8_t* at = code(i);
-    const double linear = tables.linear(at, kCodesPerTableBlock);
+    const double linear = tables.linear(at, kCodesPerLookupBlock);
     if (lower_norms.empty()) return linear;
-    return linear + least_norm + step * (256.0 * at[code_bytes * kCodesPerTableBlock] + lower_norms[i]);
+    return linear + least_norm + step * (256.0 * at[code_bytes * kCodesPerLookupBlock] + lower_norms[i]);
   }
 };
 
@@ -63,7 +63,7 @@ Database::Database(const CodeScorer& by, const Codes& database, Threads& threads
       code_bytes(database.bytes_per_code()),
       rows(code_bytes + (scores.has_norms() ? 1 : 0)) {
   check_codes_match(encoder.bits(), scorer.state().fingerprint, database.bits(), database.origin());
-  const std::size_t bytes = block_count() * rows * kCodesPerTableBlock;
+  const std::size_t bytes = block_count() * rows * kCodesPerLookupBlock;
   blocks = AlignedBuffer<std::uint8_t>(bytes);
   if (scores.has_norms()) lower_norms.resize(size);
 
@@ -99,22 +99,22 @@ Database::Database(const CodeScorer& by, const Codes& database, Threads& threads
     slack = step + 2 * margin;
     least_norm -= margin;
   }
-  static_assert(kSamplesPerBlock % kCodesPerTableBlock == 0);
+  static_assert(kSamplesPerBlock % kCodesPerLookupBlock == 0);
   threads.for_each(blocks_of(size), [&](std::size_t block, int worker) {
     Worker& own = workers[static_cast<std::size_t>(worker)];
     const Range range = block_range(block, size);
     if (scores.has_norms()) norms_of(range, own);
-    for (std::size_t i = 0; i < range.count; i += kCodesPerTableBlock) {
+    for (std::size_t i = 0; i < range.count; i += kCodesPerLookupBlock) {
       const std::size_t first = range.first + i;
       std::uint8_t* out = blocks.data() + first * rows;
-      std::fill_n(out, rows * kCodesPerTableBlock, std::uint8_t{0});
-      for (std::size_t lane = 0; lane < std::min(kCodesPerTableBlock, range.count - i); ++lane) {
+      std::fill_n(out, rows * kCodesPerLookupBlock, std::uint8_t{0});
+      for (std::size_t lane = 0; lane < std::min(kCodesPerLookupBlock, range.count - i); ++lane) {
         const auto bytes_of = database[first + lane];
-        for (std::size_t row = 0; row < code_bytes; ++row) out[row * kCodesPerTableBlock + lane] = bytes_of[row];
+        for (std::size_t row = 0; row < code_bytes; ++row) out[row * kCodesPerLookupBlock + lane] = bytes_of[row];
         if (!scores.has_norms()) continue;
         const double place = step > 0 ? std::floor((own.norms[i + lane] - least_norm) / step) : 0;
         const auto norm = static_cast<unsigned>(std::clamp(place, 0.0, 65535.0));
-        out[code_bytes * kCodesPerTableBlock + lane] = static_cast<std::uint8_t>(norm >> 8);
+        out[code_bytes * kCodesPerLookupBlock + lane] = static_cast<std::uint8_t>(norm >> 8);
         lower_norms[first + lane] = static_cast<std::uint8_t>(norm & 255);
       }
     }
@@ -129,10 +129,10 @@ struct Candidate {
 // One query on its way over a part of the database.
 class QueryScan {
  public:
-  // Takes another query, and keeps its memory. The query has a place in the batch's shared tables, or none.
+  // Takes another query, and keeps its memory. The query has a place in the batch's shared lookup tables, or none.
   void start(const Database& database, const LookupTables& tables, std::size_t k, std::uint8_t* shared) {
     database_ = &database;
-    tables_ = &tables;
+    lookup_tables_ = &tables;
     k_ = k;
     enough_ = 2 * k + 64;
     bound_ = std::numeric_limits<double>::infinity();
@@ -145,7 +145,7 @@ class QueryScan {
     } else {
       pieces_.assign(tables.values.begin(), tables.values.end());
     }
-    if (!database.lower_norms.empty()) add_norm_tables();
+    if (!database.lower_norms.empty()) add_norm_lookup_tables();
     if (shared == nullptr) values_.resize(pieces_.size());
     least_ = tables.constant + database.least_norm;
     most_ = least_;
@@ -171,7 +171,7 @@ class QueryScan {
     for (std::size_t sum = 0; sum < 255; ++sum) {
       within += counts_[sum];
       if (within < k_) continue;
-      // Each table was rounded down by less than a unit, and the lower byte of the norm has no table.
+      // Each lookup table was rounded down by less than a unit, and the lower byte of the norm has none.
       tighten_to(least_ + unit_ * static_cast<double>(sum + pieces_.size() / size_) + 255 * database_->step +
                  database_->slack);
       return;
@@ -180,18 +180,18 @@ class QueryScan {
 
   const std::uint8_t* values() const { return values_.data(); }
 
-  ByteTables byte_tables() {
-    found_.resize(kBlocksPerChunk * kCodesPerTableBlock);
+  ByteLookupTables byte_lookup_tables() {
+    found_.resize(kBlocksPerChunk * kCodesPerLookupBlock);
     const double limit = std::floor((bound_ - least_) / unit_ + 1e-6);
     return {values_.data(), static_cast<std::uint8_t>(std::clamp(limit, 0.0, kUnits)), found_.data(), 0};
   }
 
   // Takes what a chunk gave.
-  void take(const ByteTables& chunk, std::size_t first) {
+  void take(const ByteLookupTables& chunk, std::size_t first) {
     for (std::size_t i = 0; i < chunk.found_count; ++i) {
       const std::size_t id = first + chunk.found[i];
       if (id >= database_->size) continue;  // fills up the last block
-      const double lower = database_->lower_bound(*tables_, id);
+      const double lower = database_->lower_bound(*lookup_tables_, id);
       if (lower > bound_) continue;
       candidates_.push_back({lower, id});
       if (candidates_.size() >= enough_) tighten();
@@ -220,14 +220,14 @@ class QueryScan {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const std::uint8_t* at = database_->code(candidates_[i].id);
       for (std::size_t row = 0; row < database_->code_bytes; ++row) {
-        codes[i * database_->code_bytes + row] = at[row * kCodesPerTableBlock];
+        codes[i * database_->code_bytes + row] = at[row * kCodesPerLookupBlock];
       }
     }
     database_->scores.norms(codes.data(), candidates_.size(), scratch, norms.data());
     ranked.clear();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const std::span<const std::uint8_t> code(codes.data() + i * database_->code_bytes, database_->code_bytes);
-      ranked.push_back({candidates_[i].id, tables_->linear(code.data()) + norms[i],
+      ranked.push_back({candidates_[i].id, lookup_tables_->linear(code.data()) + norms[i],
                         static_cast<std::uint32_t>(hamming_distance(code, {query_code, code.size()}))});
     }
     std::sort(ranked.begin(), ranked.end(),
@@ -236,9 +236,9 @@ class QueryScan {
   }
 
  private:
-  // Of two tables for four bits, one for eight.
+  // Of two lookup tables for four bits, one for eight.
   void join_halves() {
-    const std::vector<double>& halves = tables_->values;
+    const std::vector<double>& halves = lookup_tables_->values;
     pieces_.resize(halves.size() / 32 * 256);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const double* byte = halves.data() + i / 256 * 32;
@@ -246,8 +246,8 @@ class QueryScan {
     }
   }
 
-  // The upper byte of a norm takes part as one table, or two, more.
-  void add_norm_tables() {
+  // The upper byte of a norm takes part as one lookup table, or two, more.
+  void add_norm_lookup_tables() {
     for (std::size_t place = 1; place < 256; place *= size_) {
       for (std::size_t value = 0; value < size_; ++value) {
         pieces_.push_back(database_->step * 256 * static_cast<double>(place * value));
@@ -269,7 +269,7 @@ class QueryScan {
     if (bound_ - least_ < 0.9 * (top_ - least_)) round(bound_);
   }
 
-  // Makes bytes of the tables, so that the largest that can be told stands for `top`.
+  // Makes bytes of the lookup tables, so that the largest that can be told stands for `top`.
   void round(double top) {
     top_ = top;
     unit_ = std::max((top - least_) / kUnits, kLeastUnit);
@@ -282,16 +282,16 @@ class QueryScan {
   }
 
   const Database* database_ = nullptr;
-  const LookupTables* tables_ = nullptr;
+  const LookupTables* lookup_tables_ = nullptr;
   std::size_t k_ = 0;
   std::size_t enough_ = 0;      // candidates to look for a tighter bound
-  std::vector<double> pieces_;  // the tables of the code and of its norm, each less its least value
+  std::vector<double> pieces_;  // the lookup tables of the code and of its norm, each less its least value
   double least_ = 0;            // no score is below
   double most_ = 0;             // nor above
   double top_ = 0;
   double unit_ = 0;
   double bound_ = std::numeric_limits<double>::infinity();  // at least k codes score no more
-  std::size_t size_ = 0;                                    // of a table
+  std::size_t size_ = 0;                                    // of a lookup table
   std::uint8_t* shared_ = nullptr;
   std::vector<std::uint8_t> values_;  // where they are not shared
   std::array<std::uint32_t, 256> counts_;
@@ -308,7 +308,7 @@ class BatchScan {
     database_ = &database;
     count_ = count;
     k_ = k;
-    shares_ = shares_tables(database.scores.width(), database.rows, count);
+    shares_ = shares_lookup_tables(database.scores.width(), database.rows, count);
     const std::size_t size = database.rows * 256 * kQueriesPerSharedScan;
     if (shares_ && shared_size_ < size) {
       shared_ = AlignedBuffer<std::uint8_t>(size);
@@ -321,20 +321,20 @@ class BatchScan {
 
   void scan(std::size_t begin, std::size_t end) {
     sample(begin, end - begin);
-    std::array<ByteTables, kQueriesPerBatch> tables;
+    std::array<ByteLookupTables, kQueriesPerBatch> tables;
     for (std::size_t block = begin; block < end; block += kBlocksPerChunk) {
-      for (std::size_t q = 0; q < count_; ++q) tables[q] = queries_[q].byte_tables();
+      for (std::size_t q = 0; q < count_; ++q) tables[q] = queries_[q].byte_lookup_tables();
       const std::size_t here = std::min(kBlocksPerChunk, end - block);
-      const std::uint8_t* codes = database_->code(block * kCodesPerTableBlock);
+      const std::uint8_t* codes = database_->code(block * kCodesPerLookupBlock);
       if (shares_) {
-        scan_shared_tables(codes, database_->rows, here, shared_.data(), tables.data(), count_);
+        scan_shared_lookup_sums(codes, database_->rows, here, shared_.data(), tables.data(), count_);
       } else {
-        for (std::size_t q = 0; q < count_; q += kQueriesPerTableScan) {
-          scan_tables(database_->scores.width(), codes, database_->rows, here, tables.data() + q,
-                      std::min(kQueriesPerTableScan, count_ - q));
+        for (std::size_t q = 0; q < count_; q += kQueriesPerLookupScan) {
+          scan_lookup_sums(database_->scores.width(), codes, database_->rows, here, tables.data() + q,
+                           std::min(kQueriesPerLookupScan, count_ - q));
         }
       }
-      for (std::size_t q = 0; q < count_; ++q) queries_[q].take(tables[q], block * kCodesPerTableBlock);
+      for (std::size_t q = 0; q < count_; ++q) queries_[q].take(tables[q], block * kCodesPerLookupBlock);
     }
   }
 
@@ -343,19 +343,19 @@ class BatchScan {
 
   // Gives each query a bound to begin with.
   void sample(std::size_t first_block, std::size_t blocks) {
-    constexpr std::size_t kCodes = kBlocksPerRun * kCodesPerTableBlock;
+    constexpr std::size_t kCodes = kBlocksPerRun * kCodesPerLookupBlock;
     if (blocks < 2 * kSampledRuns * kBlocksPerRun || kSampledRuns * kCodes < 2 * k_) return;
     std::array<std::uint8_t, kCodes * kQueriesPerSharedScan> sums;
     for (std::size_t run = 0; run < kSampledRuns; ++run) {
       const std::size_t block = first_block + run * (blocks / kSampledRuns);
-      const std::uint8_t* codes = database_->code(block * kCodesPerTableBlock);
-      if (shares_) sum_shared_tables(codes, database_->rows, kBlocksPerRun, shared_.data(), sums.data());
+      const std::uint8_t* codes = database_->code(block * kCodesPerLookupBlock);
+      if (shares_) sum_shared_lookup_tables(codes, database_->rows, kBlocksPerRun, shared_.data(), sums.data());
       for (std::size_t q = 0; q < count_; ++q) {
         if (shares_) {
           queries_[q].count(sums.data() + q, kCodes, kQueriesPerSharedScan);
         } else {
-          sum_tables(database_->scores.width(), codes, database_->rows, kBlocksPerRun, queries_[q].values(),
-                     sums.data());
+          sum_lookup_tables(database_->scores.width(), codes, database_->rows, kBlocksPerRun, queries_[q].values(),
+                            sums.data());
           queries_[q].count(sums.data(), kCodes, 1);
         }
       }
@@ -366,7 +366,7 @@ class BatchScan {
   const Database* database_ = nullptr;
   std::size_t count_ = 0;
   std::size_t k_ = 0;
-  bool shares_ = false;  // tables of all queries side by side
+  bool shares_ = false;  // lookup tables of all queries side by side
   std::size_t shared_size_ = 0;
   AlignedBuffer<std::uint8_t> shared_;
   std::vector<QueryScan> queries_ = std::vector<QueryScan>(kQueriesPerBatch);
@@ -393,7 +393,7 @@ ScoreScan& ScoreScan::operator=(ScoreScan&&) noexcept = default;
 std::size_t ScoreScan::size() const { return state_->database.size; }
 std::size_t ScoreScan::bytes() const {
   const Database& database = state_->database;
-  return database.block_count() * database.rows * kCodesPerTableBlock + database.lower_norms.size();
+  return database.block_count() * database.rows * kCodesPerLookupBlock + database.lower_norms.size();
 }
 
 void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& results, int threads) const {
@@ -403,7 +403,7 @@ void ScoreScan::search(const Vectors& queries, std::size_t k, RankedResults& res
 struct ScoreSearcher::State {
   // Queries that are scanned for together.
   struct QueryBatch {
-    std::vector<LookupTables> tables;
+    std::vector<LookupTables> lookup_tables;
     std::vector<std::uint8_t> codes;
     std::vector<float> floats;
     CodeScores::Scratch scores;
@@ -455,7 +455,7 @@ void ScoreSearcher::search(const ScoreScan& scan, const Vectors& queries, std::s
       const std::lock_guard lock(batch.preparing);
       if (parts == 1 || !batch.ready) {
         const Vectors part = queries.slice(first, count);
-        database.scores.tables(part, first, batch.scores, batch.tables);
+        database.scores.lookup_tables(part, first, batch.scores, batch.lookup_tables);
         batch.codes.resize(count * database.code_bytes);
         batch.floats.resize(count * part.dimension());
         database.encoder.encode(part.floats(0, count, batch.floats.data()), count, batch.encoding, batch.codes.data());
@@ -466,7 +466,7 @@ void ScoreSearcher::search(const ScoreScan& scan, const Vectors& queries, std::s
     const std::size_t part = task % parts;
     const std::size_t begin = chunks * part / parts * kBlocksPerChunk;
     const std::size_t end = std::min(database.block_count(), chunks * (part + 1) / parts * kBlocksPerChunk);
-    state.scans[own].start(database, batch.tables.data(), count, k);
+    state.scans[own].start(database, batch.lookup_tables.data(), count, k);
     if (end > begin) state.scans[own].scan(begin, end);
     {
       const std::lock_guard lock(batch.preparing);

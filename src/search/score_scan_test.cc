@@ -1,5 +1,5 @@
 // Runs under ThreadSanitizer: parts of the codes go to several threads, which share what they found.
-// The scan by tables against computing every score.
+// The scan by lookup tables against computing every score.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ ScoreCase random_score_case(std::uint64_t seed) {
   const std::size_t group = random.below(2) == 0 ? 1 : bits > 80 || random.below(2) == 0 ? 4 : 8;
   c.model.decoder = Decoder{random_layer(BitGroups(bits, group).features(), dimension, random), group};
   c.codes = random_codes(bits, count, random);
-  // A batch of many queries shares its tables, and one of more than 32 is two batches.
+  // A batch of many queries shares its lookup tables, and one of more than 32 is two batches.
   const std::size_t most_queries = count > 400 ? 3 : random.below(8) == 0 ? 40 : 9;
   c.queries = random_vectors(dimension, 1 + random.below(most_queries), random);
   c.k = 1 + random.below(random.below(3) == 0 ? std::min<std::size_t>(count, 400) + 5 : 20);
@@ -176,7 +176,7 @@ TEST(ScoreScan, AScoreIsTheDistanceToTheRebuiltVector) {
   }
 }
 
-// Short codes sum up few tables, so that nothing that a bound leaves out is hidden by what was rounded.
+// Short codes sum up few lookup tables, so that nothing that a bound leaves out is hidden by what was rounded.
 TEST(ScoreScan, BoundsFromASampleHoldForShortCodes) {
   RankedResults found;
   RankedResults ranked;
@@ -187,7 +187,7 @@ TEST(ScoreScan, BoundsFromASampleHoldForShortCodes) {
       c.model.function = Network{{random_layer(8, 8, random)}};
       c.model.decoder = Decoder{random_layer(BitGroups(8, group).features(), 8, random), group};
       c.codes = random_codes(8, 34000, random);
-      const std::size_t queries = seed % 4 == 0 ? 24 : seed % 4 == 1 ? 2 : 8;  // with shared tables or without
+      const std::size_t queries = seed % 4 == 0 ? 24 : seed % 4 == 1 ? 2 : 8;  // with shared lookup tables or without
       c.queries = random_vectors(8, queries, random);
       const std::size_t k = 1 + 9 * (seed % 2);
       ScoreScan(c.model, RankBy::reconstruction, c.codes).search(c.queries, k, found, 1);
@@ -224,7 +224,7 @@ TEST(ScoreScan, DistancesThatOverflowAreRefused) {
   }
 }
 
-TEST_P(ScoreScanTest, SumsOfTablesStayAtTheirLargestValue) {
+TEST_P(ScoreScanTest, SumsOfLookupTablesStayAtTheirLargestValue) {
   Random random(3);
   for (const LookupWidth width : {LookupWidth::four_bits, LookupWidth::eight_bits}) {
     for (const std::size_t rows : {1, 2, 5, 9}) {
@@ -235,10 +235,10 @@ TEST_P(ScoreScanTest, SumsOfTablesStayAtTheirLargestValue) {
       std::vector<std::uint8_t> values(rows * values_per_byte(width));
       for (auto& value : values) value = static_cast<std::uint8_t>(random.below(1 + random.below(256)));
       std::vector<std::uint8_t> sums(blocks * 64);
-      sum_tables(width, aligned, rows, blocks, values.data(), sums.data());
+      sum_lookup_tables(width, aligned, rows, blocks, values.data(), sums.data());
       std::vector<std::uint32_t> found(blocks * 64);
-      ByteTables query{values.data(), 120, found.data(), 0};
-      scan_tables(width, aligned, rows, blocks, &query, 1);
+      ByteLookupTables query{values.data(), 120, found.data(), 0};
+      scan_lookup_sums(width, aligned, rows, blocks, &query, 1);
       std::size_t next = 0;
       for (std::size_t i = 0; i < sums.size(); ++i) {
         unsigned sum = 0;
@@ -258,7 +258,7 @@ TEST_P(ScoreScanTest, SumsOfTablesStayAtTheirLargestValue) {
   }
 }
 
-TEST_P(ScoreScanTest, SharedTablesGiveTheSumsOfEachQuery) {
+TEST_P(ScoreScanTest, SharedLookupTablesGiveTheSumsOfEachQuery) {
   Random random(4);
   for (const std::size_t rows : {1, 2, 5, 9}) {
     for (const std::size_t count : {1, 3, 20, 31, 32}) {
@@ -271,13 +271,13 @@ TEST_P(ScoreScanTest, SharedTablesGiveTheSumsOfEachQuery) {
         values.data()[i] = static_cast<std::uint8_t>(random.below(std::min<std::uint64_t>(most, 256)));
       }
       std::vector<std::uint8_t> sums(blocks * 64 * 32);
-      sum_shared_tables(codes.data(), rows, blocks, values.data(), sums.data());
-      std::vector<ByteTables> queries(count);
+      sum_shared_lookup_tables(codes.data(), rows, blocks, values.data(), sums.data());
+      std::vector<ByteLookupTables> queries(count);
       std::vector<std::vector<std::uint32_t>> found(count, std::vector<std::uint32_t>(blocks * 64));
       for (std::size_t q = 0; q < count; ++q) {
         queries[q] = {nullptr, static_cast<std::uint8_t>(random.below(255)), found[q].data(), 0};
       }
-      scan_shared_tables(codes.data(), rows, blocks, values.data(), queries.data(), count);
+      scan_shared_lookup_sums(codes.data(), rows, blocks, values.data(), queries.data(), count);
       for (std::size_t q = 0; q < 32; ++q) {
         std::vector<std::uint32_t> expected;
         for (std::size_t i = 0; i < blocks * 64; ++i) {

@@ -9,10 +9,11 @@
 namespace bdnn {
 namespace {
 
-constexpr double kWorthIt = 4;  // times what making tables costs
+constexpr double kWorthIt = 4;  // times what making hash tables costs
 
-// Tables, for this one call: where they are asked for, or where so many queries come that they may pay for themselves.
-bool want_tables(const std::vector<Segment>& segments, std::size_t queries, const SearchOptions& options) {
+// Hash tables, for this one call: where they are asked for, or where so many queries come that they may pay for
+// themselves.
+bool want_hash_tables(const std::vector<Segment>& segments, std::size_t queries, const SearchOptions& options) {
   if (segments.size() > 1) return false;
   if (options.plan != Plan::automatic) return options.plan != Plan::scan;
   const ScanSource& codes = segments.front().codes;
@@ -49,48 +50,48 @@ PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOpt
     expected.scan_microseconds += estimate(segment, workload, Plan::scan).scan / 1000;
   }
   expected.text = fmt::format("{} codes of {} bits as they stand: ", database.size(), database.bits());
-  if (!want_tables(segments, queries, options)) {
+  if (!want_hash_tables(segments, queries, options)) {
     expected.microseconds = expected.scan_microseconds;
     expected.text += fmt::format("scan; expected per query: {:.3g} us\n", expected.microseconds);
     return expected;
   }
-  // What tables are worth shows when they are made.
+  // What hash tables are worth shows when they are made.
   expected.plan = database.bits() <= kMostBucketBits ? Plan::bucket : Plan::mih;
-  expected.table_microseconds =
+  expected.hash_table_microseconds =
       build_cost(segments.front().codes) / 1000 / static_cast<double>(std::max<std::size_t>(queries, 1));
-  expected.microseconds = expected.table_microseconds;
+  expected.microseconds = expected.hash_table_microseconds;
   expected.text += fmt::format(
       "tables are made for these queries, and used where they pay; making them: {:.3g} us per query, a scan: {:.3g} "
       "us\n",
-      expected.table_microseconds, expected.scan_microseconds);
+      expected.hash_table_microseconds, expected.scan_microseconds);
   return expected;
 }
 
-std::vector<std::vector<Neighbour>> search(const Codes& database, const Codes& queries, const SearchOptions& options) {
+Results search(const Codes& database, const Codes& queries, const SearchOptions& options) {
   check_question(database.bits(), database.origin(), queries, options);
-  if (database.size() == 0) return std::vector<std::vector<Neighbour>>(queries.size());
+  Results results;
+  if (database.size() == 0) {
+    for (std::size_t q = 0; q < queries.size(); ++q) results.append({});
+    return results;
+  }
   Answerer answerer(options.threads);
   std::vector<Segment> segments = as_segments(database);
   std::vector<BuiltHashTable> built;
-  if (want_tables(segments, queries.size(), options)) {
+  if (want_hash_tables(segments, queries.size(), options)) {
     Segment& segment = segments.front();
     Threads threads(options.threads);
-    segment.tables = {database.bits(), database.size(), {}};
+    segment.hash_tables = {database.bits(), database.size(), {}};
     const std::size_t count = substring_count(database.bits(), database.size());
     for (std::size_t j = 0; j < count; ++j) {
       built.push_back(count_buckets(database, substring_of(database.bits(), j, count)));
-      fill_table(database, threads, built.back());
-      segment.tables.tables.push_back(view_of(built.back()));
+      fill_hash_table(database, threads, built.back());
+      segment.hash_tables.tables.push_back(view_of(built.back()));
     }
     segment.statistics = measure(segment, threads);
     segment.steps = expect_steps(segment);
   }
-  Results results;
   answerer.answer(segments, queries, options, nullptr, results);
-  std::vector<std::vector<Neighbour>> lists;
-  lists.reserve(results.size());
-  for (std::size_t q = 0; q < results.size(); ++q) lists.emplace_back(results[q].begin(), results[q].end());
-  return lists;
+  return results;
 }
 
 }  // namespace bdnn

@@ -43,23 +43,23 @@ PlanEstimate Searcher::explain(const Index& index, std::size_t queries, const Se
     const Workload workload =
         workload_of(segment, {options.k, options.radius}, queries, state_->answerer.threads(), allowed);
     const Estimate expected = estimate(segment, workload, options.plan);
-    const bool scans = expected.plan == Plan::scan || segment.tables.tables.empty();
+    const bool scans = expected.plan == Plan::scan || segment.hash_tables.tables.empty();
     total.scan_microseconds += expected.scan / 1000;
-    total.table_microseconds += expected.tables / 1000;
-    total.microseconds += (scans ? expected.scan : expected.tables) / 1000;
+    total.hash_table_microseconds += expected.hash_tables / 1000;
+    total.microseconds += (scans ? expected.scan : expected.hash_tables) / 1000;
     if (largest == nullptr || segment.size() > largest->size()) {
       largest = &segment;
       total.plan = scans ? Plan::scan : expected.plan;
     }
-    const auto through_tables =
-        segment.tables.tables.empty()
-            ? std::string("it has no tables")
-            : fmt::format("through {} tables {:.3g} us", segment.tables.tables.size(), expected.tables / 1000);
+    const auto through_hash_tables = segment.hash_tables.tables.empty()
+                                         ? std::string("it has no tables")
+                                         : fmt::format("through {} tables {:.3g} us", segment.hash_tables.tables.size(),
+                                                       expected.hash_tables / 1000);
     const auto restricted = allowed ? fmt::format(", {} of them allowed", *allowed) : std::string();
     total.text += fmt::format(
         "{} codes of {} bits ({:.0f}% with an equal{}): {}; expected per query: scan{} {:.3g} us, {}\n", segment.size(),
         content.info.bits, 100 * segment.statistics.duplicates, restricted, name_of(scans ? Plan::scan : expected.plan),
-        expected.gathers ? " of the allowed, put together," : "", expected.scan / 1000, through_tables);
+        expected.gathers ? " of the allowed, put together," : "", expected.scan / 1000, through_hash_tables);
   }
   return total;
 }

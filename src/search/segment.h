@@ -1,4 +1,4 @@
-// A piece of a database as the plans see it: codes, keys and tables that never change, in memory that others own.
+// A piece of a database as the plans see it: codes, keys and hash tables that never change, in memory that others own.
 #pragma once
 
 #include <algorithm>
@@ -34,31 +34,32 @@ struct KeyView {
   std::optional<std::size_t> find(std::string_view name) const;
 };
 
-// What building measured on a sample of the codes: it tells the planner what tables are worth.
+// What building measured on a sample of the codes: it tells the planner what hash tables are worth.
 struct Statistics {
   static constexpr std::array<std::size_t, 4> kNeighbours = {1, 10, 100, 1000};
 
   double duplicates = 0;                                // the share of codes that have an equal
   std::array<std::vector<std::uint16_t>, 4> distances;  // of each sample to its k-th other code, k as above
   std::vector<double> within;                           // how many other codes a sample has within 0, 1, 2, ... bits
-  std::vector<double> step_buckets;                     // by step of search_tables(): buckets that hold codes ...
+  std::vector<double> step_buckets;                     // by step of search_hash_tables(): buckets that hold codes ...
   std::vector<double> step_candidates;                  // ... and the codes in them, on average
 };
 
 struct Segment {
   ScanSource codes;
-  HashTables tables;  // perhaps none
+  HashTables hash_tables;  // perhaps none
   KeyView keys;
   const std::uint64_t* live = nullptr;  // null: all
   std::size_t live_count = 0;
   Statistics statistics;
-  std::vector<ProbeStep> steps;  // of its tables, as far as any search would go: see expect_steps()
+  std::vector<ProbeStep> steps;  // of its hash tables, as far as any search would go: see expect_steps()
 
   std::size_t size() const { return codes.count; }
   bool is_live(std::size_t row) const { return live == nullptr || ((live[row / 64] >> row % 64) & 1) != 0; }
 };
 
-// Codes as they stand, which count on from 0, without tables. Rows have 32 bits, so more than that many are several.
+// Codes as they stand, which count on from 0, without hash tables. Rows have 32 bits, so more than that many are
+// several.
 inline constexpr std::size_t kMostRows = (std::size_t{1} << 32) - 256;  // whole tiles of any layout
 std::vector<Segment> as_segments(const Codes& codes, std::size_t most_rows = kMostRows);
 

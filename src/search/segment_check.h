@@ -11,7 +11,7 @@ namespace bdnn {
 
 class SegmentCheck {
  public:
-  // Reads all that a rewrite would carry over: codes, removals and keys, but not the tables, which are built anew.
+  // Reads all that a rewrite would carry over: codes, removals and keys, but not the hash tables, which are built anew.
   // `file` is the start of the file in memory.
   SegmentCheck(const SegmentRecord& record, std::size_t bits, const void* file);
 

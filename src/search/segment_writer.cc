@@ -10,7 +10,7 @@
 namespace bdnn {
 namespace {
 
-constexpr std::size_t kMostTableBits = 128;  // longer codes get tables only on demand: they would take too much room
+constexpr std::size_t kMostHashTableBits = 128;  // longer codes get them only on demand: they would take too much room
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 template <class T>
@@ -51,30 +51,30 @@ void write_keys(SectionWriter& writer, const Entries& entries, SegmentRecord& re
   record.text = writer.append(std::as_bytes(std::span(text)), &block_sums);
 }
 
-// The tables' buckets are counted first: that shows whether the tables would pay.
-void write_tables(SectionWriter& writer, const Codes& codes, const IndexOptions& options, SegmentRecord& record) {
+// The buckets are counted first: that shows whether hash tables would pay.
+void write_hash_tables(SectionWriter& writer, const Codes& codes, const IndexOptions& options, SegmentRecord& record) {
   Segment segment;
   segment.codes = {CodeLayout(codes.bits()), codes.size(), nullptr, codes.data()};
   Threads threads(options.threads);
   std::vector<BuiltHashTable> built;
   const auto choice = options.tables.value_or(IndexOptions::Tables::automatic);
   const bool thinkable = choice == IndexOptions::Tables::always ||
-                         (choice == IndexOptions::Tables::automatic && codes.bits() <= kMostTableBits);
+                         (choice == IndexOptions::Tables::automatic && codes.bits() <= kMostHashTableBits);
   if (thinkable) {
-    segment.tables = {codes.bits(), codes.size(), {}};
+    segment.hash_tables = {codes.bits(), codes.size(), {}};
     const std::size_t count = substring_count(codes.bits(), codes.size());
     for (std::size_t j = 0; j < count; ++j) {
       built.push_back(count_buckets(codes, substring_of(codes.bits(), j, count)));
-      segment.tables.tables.push_back(view_of(built.back()));
+      segment.hash_tables.tables.push_back(view_of(built.back()));
     }
   }
   segment.statistics = measure(segment, threads);
   segment.steps = expect_steps(segment);
   record.statistics = segment.statistics;
-  if (!thinkable || (choice == IndexOptions::Tables::automatic && !tables_pay(segment))) return;
+  if (!thinkable || (choice == IndexOptions::Tables::automatic && !hash_tables_pay(segment))) return;
   for (BuiltHashTable& table : built) {
-    fill_table(codes, threads, table);
-    TableRecord& written = record.tables.emplace_back();
+    fill_hash_table(codes, threads, table);
+    HashTableRecord& written = record.hash_tables.emplace_back();
     written.substring = table.substring;
     written.occupied = writer.append(bytes_in(table.occupied));
     written.starts = writer.append(bytes_in(table.starts));
@@ -140,7 +140,7 @@ SegmentRecord write_segment(SectionWriter& writer, const Entries& entries, const
   record.codes = write_codes(writer, entries.codes, block_sums);
   write_keys(writer, entries, record, block_sums);
   record.block_sums = writer.append(bytes_in(block_sums));
-  write_tables(writer, entries.codes, options, record);
+  write_hash_tables(writer, entries.codes, options, record);
   return record;
 }
 

@@ -1,18 +1,19 @@
-// Codes with the same number of bits set are ranked by Hamming distance alone, so they stand together, and each such
-// group is scanned as for Hamming distance with a threshold of its own. Groups whose number of set bits alone makes
+// Codes with the same number of bits set are ranked by Hamming distance alone, so they stand together, in a band, and
+// each band is scanned as for Hamming distance with a threshold of its own. Bands whose number of set bits alone makes
 // them too far are passed over.
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/blocks.h"
 #include "base/error.h"
 #include "base/threads.h"
 #include "bdnn/spherical.h"
 #include "codes/hamming.h"
+#include "codes/hamming_lookup.h"
 #include "codes/spherical.h"
-#include "codes/table_scan.h"
 #include "coding/codes_match.h"
 #include "linalg/aligned.h"
 #include "search/queries.h"
@@ -26,7 +27,7 @@ constexpr std::size_t kQueriesPerBatch = 32;
 constexpr std::size_t kLeastTilesPerPart = 1024;
 
 // Codes with the same number of bits set.
-struct Group {
+struct Band {
   std::size_t ones = 0;
   std::size_t count = 0;
   const std::uint8_t* tiles = nullptr;
@@ -52,10 +53,10 @@ class Nearest {
     found_.clear();
   }
 
-  // Whether some code of the group may be among the k nearest. If so, the group's hits come next.
-  bool enter(const Group& group) {
-    if (order_of(group.ones, least_distance(group.ones)) > worst_.order) return false;
-    group_ = &group;
+  // Whether some code of the band may be among the k nearest. If so, the band's hits come next.
+  bool enter(const Band& band) {
+    if (order_of(band.ones, least_distance(band.ones)) > worst_.order) return false;
+    band_ = &band;
     below_ = threshold();
     return true;
   }
@@ -64,9 +65,9 @@ class Nearest {
   std::uint32_t take(const Hit* hits, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const Hit& hit = hits[i];
-      if (hit.row >= group_->count || hit.distance >= below_) continue;  // rows beyond the end fill up the last tile
-      const std::size_t common = common_bits(ones_, group_->ones, hit.distance);
-      const Found found{spherical_order(hit.distance, common, bits_), group_->ids[hit.row],
+      if (hit.row >= band_->count || hit.distance >= below_) continue;  // rows beyond the end fill up the last tile
+      const std::size_t common = common_bits(ones_, band_->ones, hit.distance);
+      const Found found{spherical_order(hit.distance, common, bits_), band_->ids[hit.row],
                         static_cast<std::uint16_t>(hit.distance), static_cast<std::uint16_t>(common)};
       if (!nearer(found, worst_)) continue;
       found_.push_back(found);
@@ -98,16 +99,16 @@ class Nearest {
     return spherical_order(distance, common_bits(ones_, ones, distance), bits_);
   }
 
-  // The least Hamming distance at which a code of the group is farther than the k-th nearest.
+  // The least Hamming distance at which a code of the band is farther than the k-th nearest.
   std::uint32_t threshold() const {
-    const std::size_t least = least_distance(group_->ones);
-    const std::size_t sum = ones_ + group_->ones;
+    const std::size_t least = least_distance(band_->ones);
+    const std::size_t sum = ones_ + band_->ones;
     const std::size_t most = std::min(sum, 2 * bits_ - sum);
     std::size_t from = 0;  // distances are least, least + 2, ..., most
     std::size_t to = (most - least) / 2 + 1;
     while (from < to) {
       const std::size_t middle = (from + to) / 2;
-      if (order_of(group_->ones, least + 2 * middle) > worst_.order) {
+      if (order_of(band_->ones, least + 2 * middle) > worst_.order) {
         to = middle;
       } else {
         from = middle + 1;
@@ -129,8 +130,16 @@ class Nearest {
   std::size_t ones_ = 0;
   Found worst_;  // no code that is farther is of interest
   std::uint32_t below_ = 0;
-  const Group* group_ = nullptr;
+  const Band* band_ = nullptr;
   std::vector<Found> found_;
+};
+
+// Room for one unit of work; each thread has its own.
+struct ScanRoom {
+  std::vector<const std::uint8_t*> queries;
+  std::vector<const Band*> nearest_first;
+  std::vector<ScanTask> tasks;
+  LookupRoom lookup;
 };
 
 }  // namespace
@@ -141,13 +150,12 @@ struct SphericalScan::State {
   std::size_t size;
   AlignedBuffer<std::uint8_t> tiles;
   std::vector<std::uint32_t> ids;
-  std::vector<Group> groups;
+  std::vector<Band> bands;
 
   State(const Codes& database, Threads& threads);
 
-  // Searches for some queries in a part of every group.
-  void scan(std::span<Nearest> nearest, std::span<const std::uint8_t* const> queries, std::size_t ones,
-            std::size_t part, std::size_t parts) const;
+  // Searches for room.queries in a part of every band.
+  void scan(std::span<Nearest> nearest, std::size_t ones, std::size_t part, std::size_t parts, ScanRoom& room) const;
 };
 
 SphericalScan::State::State(const Codes& database, Threads& threads)
@@ -172,7 +180,7 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
   std::size_t all_tiles = 0;
   for (const std::size_t count : counts) all_tiles += layout.tiles(count);
   tiles = AlignedBuffer<std::uint8_t>(all_tiles * layout.bytes_per_tile());
-  struct Piece {  // of a group
+  struct Piece {  // of a band
     const std::uint32_t* ids;
     std::size_t count;
     std::uint8_t* tiles;
@@ -183,7 +191,7 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
   const std::size_t most = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1) * layout.codes_per_tile();
   for (std::size_t count = 0; count < counts.size(); ++count) {
     if (counts[count] == 0) continue;
-    groups.push_back({count, counts[count], at, first});
+    bands.push_back({count, counts[count], at, first});
     for (std::size_t i = 0; i < counts[count]; i += most) {
       pieces.push_back({first + i, std::min(most, counts[count] - i), at + layout.bytes(i)});
     }
@@ -200,32 +208,30 @@ SphericalScan::State::State(const Codes& database, Threads& threads)
   });
 }
 
-void SphericalScan::State::scan(std::span<Nearest> nearest, std::span<const std::uint8_t* const> queries,
-                                std::size_t ones, std::size_t part, std::size_t parts) const {
-  // Nearest groups first, as seen from a query with `ones` bits set: thresholds are low before most codes are met.
-  std::vector<const Group*> nearest_first;
-  for (const Group& group : groups) nearest_first.push_back(&group);
-  const auto least = [&](const Group* group) {
-    const std::size_t distance = group->ones > ones ? group->ones - ones : ones - group->ones;
-    return spherical_order(distance, std::min(group->ones, ones), layout.bits);
+void SphericalScan::State::scan(std::span<Nearest> nearest, std::size_t ones, std::size_t part, std::size_t parts,
+                                ScanRoom& room) const {
+  // Nearest bands first, as seen from a query with `ones` bits set: thresholds are low before most codes are met.
+  room.nearest_first.clear();
+  for (const Band& band : bands) room.nearest_first.push_back(&band);
+  const auto least = [&](const Band* band) {
+    const std::size_t distance = band->ones > ones ? band->ones - ones : ones - band->ones;
+    return spherical_order(distance, std::min(band->ones, ones), layout.bits);
   };
-  std::stable_sort(nearest_first.begin(), nearest_first.end(),
-                   [&](const Group* a, const Group* b) { return least(a) < least(b); });
+  std::sort(room.nearest_first.begin(), room.nearest_first.end(),
+            [&](const Band* a, const Band* b) { return std::pair(least(a), a->ones) < std::pair(least(b), b->ones); });
   const std::size_t step = std::max<std::size_t>(kBlockBytes / layout.bytes_per_tile(), 1);
-  std::vector<ScanTask> tasks;
-  TableRoom room;
-  for (const Group* group : nearest_first) {
-    tasks.clear();
+  for (const Band* band : room.nearest_first) {
+    room.tasks.clear();
     for (std::size_t q = 0; q < nearest.size(); ++q) {
-      if (nearest[q].enter(*group)) tasks.push_back({queries[q], &nearest[q], nearest[q].below()});
+      if (nearest[q].enter(*band)) room.tasks.push_back({room.queries[q], &nearest[q], nearest[q].below()});
     }
-    if (tasks.empty()) continue;
-    const std::size_t count = layout.tiles(group->count);
+    if (room.tasks.empty()) continue;
+    const std::size_t count = layout.tiles(band->count);
     const std::size_t end = count * (part + 1) / parts;
     for (std::size_t tile = count * part / parts; tile < end; tile += step) {
-      scan_tasks(layout, group->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
-                 static_cast<std::uint32_t>(tile * layout.codes_per_tile()), tasks.data(), tasks.size(), Nearest::sink,
-                 room);
+      scan_tasks(layout, band->tiles + tile * layout.bytes_per_tile(), std::min(step, end - tile),
+                 static_cast<std::uint32_t>(tile * layout.codes_per_tile()), room.tasks.data(), room.tasks.size(),
+                 Nearest::sink, room.lookup);
     }
   }
 }
@@ -240,51 +246,82 @@ SphericalScan& SphericalScan::operator=(SphericalScan&&) noexcept = default;
 
 std::size_t SphericalScan::size() const { return state_->size; }
 
-void SphericalScan::search(const Codes& queries, std::size_t k, RankedResults& results, int thread_count) const {
+void SphericalScan::search(const Codes& queries, std::size_t k, RankedResults& results, int threads) const {
+  SphericalSearcher(threads).search(*this, queries, k, results);
+}
+
+struct SphericalSearcher::State {
+  explicit State(int thread_count)
+      : threads(thread_count), rooms(static_cast<std::size_t>(threads.count())), nearest(rooms.size()) {}
+
+  Threads threads;
+  std::vector<ScanRoom> rooms;  // one per thread
+  // The queries of a batch in a part of the database; where there is one part, those that a thread is at.
+  std::vector<std::vector<Nearest>> nearest;
+  PreparedQueries queries;
+  std::vector<std::uint16_t> ones;   // of the queries
+  std::vector<std::size_t> by_ones;  // the queries in the order of these
+};
+
+SphericalSearcher::SphericalSearcher(int threads) : state_(std::make_unique<State>(threads)) {}
+SphericalSearcher::~SphericalSearcher() = default;
+SphericalSearcher::SphericalSearcher(SphericalSearcher&&) noexcept = default;
+SphericalSearcher& SphericalSearcher::operator=(SphericalSearcher&&) noexcept = default;
+
+void SphericalSearcher::search(const SphericalScan& scan, const Codes& queries, std::size_t k, RankedResults& results) {
   if (k == 0) misuse("0 neighbours were asked for; ask for at least 1");
-  const State& state = *state_;
-  check_queries_match(state.layout.bits, state.origin, queries);
+  State& state = *state_;
+  const SphericalScan::State& database = *scan.state_;
+  check_queries_match(database.layout.bits, database.origin, queries);
   results.clear();
-  k = std::min(k, state.size);
-  const std::size_t bits = state.layout.bits;
-  Threads threads(thread_count);
-  const auto team = static_cast<std::size_t>(threads.count());
-  PreparedQueries prepared;
-  prepared.assign(queries, 0, queries.size());
-  // Queries of a batch have about as many bits set, so that the same groups are near to all of them.
-  const std::vector<std::uint16_t> ones = count_bits(queries);
-  std::vector<std::size_t> by_ones(queries.size());
-  std::iota(by_ones.begin(), by_ones.end(), std::size_t{0});
-  std::stable_sort(by_ones.begin(), by_ones.end(), [&](std::size_t a, std::size_t b) { return ones[a] < ones[b]; });
+  k = std::min(k, database.size);
   for (std::size_t q = 0; q < queries.size(); ++q) results.append_blank(k);
   if (k == 0) return;
+
+  const std::size_t bits = database.layout.bits;
+  const auto team = static_cast<std::size_t>(state.threads.count());
+  state.queries.assign(queries, 0, queries.size());
+  state.ones.resize(queries.size());
+  count_bits(queries.data(), queries.bytes_per_code(), queries.size(), state.ones.data());
+  // Queries of a batch have about as many bits set, so that the same bands are near to all of them.
+  const auto& ones = state.ones;
+  auto& by_ones = state.by_ones;
+  by_ones.resize(queries.size());
+  std::iota(by_ones.begin(), by_ones.end(), std::size_t{0});
+  std::sort(by_ones.begin(), by_ones.end(),
+            [&](std::size_t a, std::size_t b) { return std::pair(ones[a], a) < std::pair(ones[b], b); });
 
   const std::size_t per_batch = std::clamp<std::size_t>((queries.size() + team - 1) / team, 1, kQueriesPerBatch);
   const std::size_t batches = (queries.size() + per_batch - 1) / per_batch;
   // Few queries share the threads by parts of the database.
-  const std::size_t tiles = state.layout.tiles(state.size);
+  const std::size_t tiles = database.layout.tiles(database.size);
   const std::size_t parts =
       batches == 0 || batches >= team ? 1 : std::clamp<std::size_t>(tiles / kLeastTilesPerPart, 1, team);
-  std::vector<std::vector<Nearest>> nearest(parts == 1 ? team : batches * parts);
-  threads.for_each(batches * parts, [&](std::size_t unit, int worker) {
+  if (parts > 1 && state.nearest.size() < batches * parts) state.nearest.resize(batches * parts);
+  const auto work = [&](std::size_t unit, int worker) {
+    ScanRoom& room = state.rooms[static_cast<std::size_t>(worker)];
     const std::size_t first = unit / parts * per_batch;
     const std::size_t count = std::min(per_batch, queries.size() - first);
-    std::vector<Nearest>& own = nearest[parts == 1 ? static_cast<std::size_t>(worker) : unit];
-    own.resize(count);
-    std::vector<const std::uint8_t*> codes;
+    std::vector<Nearest>& queries_here = state.nearest[parts == 1 ? static_cast<std::size_t>(worker) : unit];
+    if (queries_here.size() < count) queries_here.resize(count);
+    const std::span own(queries_here.data(), count);
+    room.queries.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t q = by_ones[first + i];
       own[i].start(k, bits, ones[q]);
-      codes.push_back(prepared[q]);
+      room.queries.push_back(state.queries[q]);
     }
-    state.scan(own, codes, ones[by_ones[first + count / 2]], unit % parts, parts);
+    database.scan(own, ones[by_ones[first + count / 2]], unit % parts, parts, room);
     if (parts > 1) return;
     for (std::size_t i = 0; i < count; ++i) own[i].finish(results.list(by_ones[first + i]).data());
-  });
+  };
+  state.threads.for_each(batches * parts, std::ref(work));  // by reference, which takes no memory
   for (std::size_t q = 0; parts > 1 && q < queries.size(); ++q) {
-    Nearest& whole = nearest[q / per_batch * parts][q % per_batch];
-    for (std::size_t part = 1; part < parts; ++part) whole.take(nearest[q / per_batch * parts + part][q % per_batch]);
-    whole.finish(results.list(by_ones[q]).data());
+    const auto nearest_in = [&](std::size_t part) -> Nearest& {
+      return state.nearest[q / per_batch * parts + part][q % per_batch];
+    };
+    for (std::size_t part = 1; part < parts; ++part) nearest_in(0).take(nearest_in(part));
+    nearest_in(0).finish(results.list(by_ones[q]).data());
   }
 }
 

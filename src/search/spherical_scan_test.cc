@@ -56,6 +56,7 @@ void expect_answer(const Codes& database, std::span<const std::uint8_t> query, s
 
 TEST(SphericalScan, EqualsANaiveSearchOnRandomCodesOfManyLengths) {
   Random random(1);
+  SphericalSearcher searchers[] = {SphericalSearcher(1), SphericalSearcher(2), SphericalSearcher(3)};
   for (int round = 0; round < 300; ++round) {
     constexpr std::size_t kLengths[] = {1,  2,  7,  8,   9,   16,  24,  32,  33,   48,
                                         64, 65, 96, 100, 128, 200, 256, 511, 1000, 4096};
@@ -66,9 +67,9 @@ TEST(SphericalScan, EqualsANaiveSearchOnRandomCodesOfManyLengths) {
     const Codes queries = round % 3 == 0 ? database.slice(0, std::min<std::size_t>(count, 5))
                                          : uneven_codes(bits, 1 + random.below(40), random.bits());
     const std::size_t k = 1 + random.below(round % 5 == 0 ? count + 3 : 12);
-    const int threads = 1 + static_cast<int>(random.below(3));
+    const std::size_t searcher = random.below(3);
     RankedResults results;
-    SphericalScan(database, threads).search(queries, k, results, threads);
+    searchers[searcher].search(SphericalScan(database, static_cast<int>(searcher) + 1), queries, k, results);
     ASSERT_EQ(results.size(), queries.size());
     for (std::size_t q = 0; q < queries.size(); ++q) {
       SCOPED_TRACE(fmt::format("round {}, {} bits, {} codes, k {}, query {}", round, bits, count, k, q));
@@ -82,11 +83,12 @@ TEST(SphericalScan, OneQueryIsSplitOverThreads) {
   const Codes database = uneven_codes(24, 200000, 3);
   const Codes queries = uneven_codes(24, 2, 4);
   const SphericalScan scan(database, 2);
-  for (const std::size_t k : {1, 10, 3000}) {
+  SphericalSearcher searcher(4);
+  RankedResults four;
+  for (const std::size_t k : {1, 10, 3000, 10}) {
     RankedResults one;
-    RankedResults four;
     scan.search(queries.slice(1, 1), k, one, 1);
-    scan.search(queries.slice(1, 1), k, four, 4);
+    searcher.search(scan, queries.slice(1, 1), k, four);
     ASSERT_EQ(std::vector(one[0].begin(), one[0].end()), std::vector(four[0].begin(), four[0].end())) << k;
     expect_answer(database, queries[1], k, four[0]);
   }
@@ -114,11 +116,10 @@ TEST(SphericalRanking, OrdersAShortlistOfCodesOrOfAnIndexAsAScanDoes) {
   const Index index = Index::build(database, {.ids = ids});
   RankedResults scanned;
   SphericalScan(database).search(queries, 15, scanned);
-  Results shortlists;
+  const Results shortlists = search(database, queries, {.k = 500});
   Results in_index;
-  for (const auto& list : search(database, queries, {.k = 500})) {
-    shortlists.append(list);
-    std::vector<Neighbour> renamed = list;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<Neighbour> renamed(shortlists[q].begin(), shortlists[q].end());
     for (auto& neighbour : renamed) neighbour.id = ids[neighbour.id];
     in_index.append(renamed);
   }

@@ -25,7 +25,8 @@ void copy_code(const ScanSource& codes, std::size_t row, std::uint8_t* to) {
   }
 }
 
-// The buckets that search_tables() looks at in one step, for a query that is one of the codes but stands for others.
+// The buckets that search_hash_tables() looks at in one step, for a query that is one of the codes but stands for
+// others.
 ProbeStep count_step(const std::uint8_t* query, std::size_t s, const HashTable& table) {
   ProbeStep step;
   const std::uint32_t own = substring(query, table.first_bit, table.bits);
@@ -95,7 +96,7 @@ Statistics measure(const Segment& segment, Threads& threads) {
       statistics.distances[i].push_back(static_cast<std::uint16_t>(k < hits.size() ? hits[k].distance : layout.bits));
     }
   }
-  const HashTables& tables = segment.tables;
+  const HashTables& tables = segment.hash_tables;
   if (tables.tables.empty()) return statistics;
   const std::size_t farthest = tables.of_whole_codes() ? layout.bits : kMeasuredSubstringDistance;
   const std::size_t samples = tables.of_whole_codes() ? kWholeCodeSamples : kSamples;

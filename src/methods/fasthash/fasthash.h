@@ -16,7 +16,9 @@ struct FastHashOptions {
   int features = 80;  // that a tree may use, at random; no more than there are
   double trim = 0.9;  // samples that carry this share of the weight choose splits
   PairLoss loss = PairLoss::hinge;
-  int groups = 4096;  // up to which pairs of all samples count (bit_inference.h); beyond, of as many random ones
+  // Samples of one class that share a code form a group (bit_inference.h). Up to so many groups, pairs of all samples
+  // count; beyond, those of as many random samples.
+  int groups = 4096;
 };
 
 Method fasthash_method();

@@ -22,9 +22,9 @@ struct KmhOptions {
   int iterations = 50;  // alternations of indices and codewords
 };
 
-// Groups of directions, given their variances in descending order: sizes[g] of them for group g, each direction to the
-// group whose variances have the smallest product so far, in units of the least. Returns each group's directions in
-// ascending order.
+// Groups of principal directions, one for each subspace, given the directions' variances in descending order: sizes[g]
+// of them for group g, each direction to the group whose variances have the smallest product so far, in units of the
+// least. Returns each group's directions in ascending order.
 std::vector<std::vector<std::size_t>> balanced_groups(const std::vector<double>& variances,
                                                       const std::vector<std::size_t>& sizes);
 

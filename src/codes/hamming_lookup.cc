@@ -1,4 +1,4 @@
-#include "codes/table_scan.h"
+#include "codes/hamming_lookup.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "base/simd_target.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "codes/table_scan.cc"
+#define HWY_TARGET_INCLUDE "codes/hamming_lookup.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -17,8 +17,8 @@ namespace bdnn::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::CappedTag<std::uint8_t, kQueriesPerTable>;
-constexpr std::size_t kVectors = kQueriesPerTable / hn::MaxLanes(Tag());   // for a number per query
+using Tag = hn::CappedTag<std::uint8_t, kQueriesPerLookup>;
+constexpr std::size_t kVectors = kQueriesPerLookup / hn::MaxLanes(Tag());  // for a number per query
 constexpr std::size_t kTogether = 8 / std::min<std::size_t>(kVectors, 8);  // codes whose distances registers hold
 
 // One number per query.
@@ -47,10 +47,10 @@ HWY_INLINE std::uint32_t within(const Numbers& numbers, const Numbers& limits) {
 }
 
 // tables[(row * 256 + value) * 32 + q] are the bits in which `value` and byte `row` of query q differ.
-void fill_tables(std::size_t rows, const ScanTask* tasks, std::size_t task_count, std::uint8_t* tables) {
+void fill_lookup_tables(std::size_t rows, const ScanTask* tasks, std::size_t task_count, std::uint8_t* tables) {
   const Tag d;
   for (std::size_t row = 0; row < rows; ++row) {
-    alignas(kQueriesPerTable) std::uint8_t bytes[kQueriesPerTable] = {};
+    alignas(kQueriesPerLookup) std::uint8_t bytes[kQueriesPerLookup] = {};
     for (std::size_t q = 0; q < task_count; ++q) bytes[q] = tasks[q].query[row];
     const Numbers queries = load(bytes);
     for (unsigned value = 0; value < 256; ++value) {
@@ -77,7 +77,7 @@ class Reporter {
 
   // A code for those of its queries that it is near enough to. `lines` points at its lane 0.
   HWY_NOINLINE void report(std::uint32_t queries, const Numbers& sums, const std::uint8_t* lines, std::size_t row) {
-    alignas(kQueriesPerTable) std::uint8_t distances[kQueriesPerTable];
+    alignas(kQueriesPerLookup) std::uint8_t distances[kQueriesPerLookup];
     for (std::size_t i = 0; i < kVectors; ++i) {
       hn::Store(sums.of[i], Tag(), distances + i * hn::MaxLanes(Tag()));
     }
@@ -113,7 +113,7 @@ class Reporter {
   std::size_t lanes_;
   ScanTask* tasks_;
   HitSink sink_;
-  alignas(kQueriesPerTable) std::uint8_t limits_[kQueriesPerTable] = {};
+  alignas(kQueriesPerLookup) std::uint8_t limits_[kQueriesPerLookup] = {};
   std::uint32_t wanted_ = 0;  // queries that anything is near enough to
 };
 
@@ -123,23 +123,23 @@ void scan_lanes(const std::uint8_t* tiles, std::size_t tile_count, std::size_t a
                 ScanTask* tasks, std::size_t task_count, HitSink sink, std::uint8_t* tables) {
   constexpr std::size_t kStrip = kLine / sizeof(Lane);
   static_assert(kStrip % kTogether == 0);
-  constexpr std::size_t kTable = 256 * kQueriesPerTable;
+  constexpr std::size_t kTable = 256 * kQueriesPerLookup;
   const std::size_t lanes = kLanes == 0 ? any_lanes : kLanes;
-  fill_tables(lanes * sizeof(Lane), tasks, task_count, tables);
+  fill_lookup_tables(lanes * sizeof(Lane), tasks, task_count, tables);
   Reporter<Lane> reporter(lanes, tasks, task_count, sink);
   Numbers limits = reporter.limits();
   for (std::size_t strip = 0; strip < tile_count * kStripsPerTile; ++strip) {
     const std::uint8_t* lines = tiles + strip * lanes * kLine;
     for (std::size_t first = 0; first < kStrip; first += kTogether, lines += kTogether * sizeof(Lane)) {
       Numbers sums[kTogether];
-      for (std::size_t i = 0; i < kTogether; ++i) sums[i] = load(tables + lines[i * sizeof(Lane)] * kQueriesPerTable);
+      for (std::size_t i = 0; i < kTogether; ++i) sums[i] = load(tables + lines[i * sizeof(Lane)] * kQueriesPerLookup);
       const std::uint8_t* at = lines;
       const std::uint8_t* table = tables;
       for (std::size_t w = 0; w < lanes; ++w, at += kLine, table += sizeof(Lane) * kTable) {
         for (std::size_t byte = 0; byte < sizeof(Lane); ++byte) {
           if (w == 0 && byte == 0) continue;
           for (std::size_t i = 0; i < kTogether; ++i) {
-            const Numbers more = load(table + byte * kTable + at[i * sizeof(Lane) + byte] * kQueriesPerTable);
+            const Numbers more = load(table + byte * kTable + at[i * sizeof(Lane) + byte] * kQueriesPerLookup);
             for (std::size_t part = 0; part < kVectors; ++part) {
               sums[i].of[part] = hn::SaturatedAdd(sums[i].of[part], more.of[part]);
             }
@@ -199,35 +199,36 @@ HWY_EXPORT(scan_layout);
 HWY_EXPORT(line_cost);
 }  // namespace
 
-double table_line_cost(const CodeLayout& layout) {
+double lookup_line_cost(const CodeLayout& layout) {
   choose_simd_target();
   return HWY_DYNAMIC_DISPATCH(line_cost)(layout);
 }
 
-std::size_t queries_by_tables(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
-  constexpr std::size_t kLeastCodes = 4096;  // that are worth making tables for
+std::size_t queries_by_lookup(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
+  constexpr std::size_t kLeastCodes = 4096;  // that are worth making lookup tables for
   if (codes < kLeastCodes) return 0;
-  const double by_tables = table_line_cost(layout);
-  const std::size_t rest = queries % kQueriesPerTable;
-  if (by_tables < scan_line_cost(layout, rest)) return queries;
-  return by_tables < scan_line_cost(layout, kQueriesPerTable) ? queries - rest : 0;
+  const double by_lookup = lookup_line_cost(layout);
+  const std::size_t rest = queries % kQueriesPerLookup;
+  if (by_lookup < scan_line_cost(layout, rest)) return queries;
+  return by_lookup < scan_line_cost(layout, kQueriesPerLookup) ? queries - rest : 0;
 }
 
-void scan_by_tables(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count,
-                    std::uint32_t first_row, ScanTask* tasks, std::size_t task_count, HitSink sink, TableRoom& room) {
+void scan_tiles_by_lookup(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count,
+                          std::uint32_t first_row, ScanTask* tasks, std::size_t task_count, HitSink sink,
+                          LookupRoom& room) {
   choose_simd_target();
   HWY_DYNAMIC_DISPATCH(scan_layout)(layout, tiles, tile_count, first_row, tasks, task_count, sink, room.get(layout));
 }
 
 void scan_tasks(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
-                ScanTask* tasks, std::size_t task_count, HitSink sink, TableRoom& room) {
-  const std::size_t by_tables = queries_by_tables(layout, tile_count * layout.codes_per_tile(), task_count);
-  for (std::size_t i = 0; i < by_tables; i += kQueriesPerTable) {
-    scan_by_tables(layout, tiles, tile_count, first_row, tasks + i, std::min(kQueriesPerTable, by_tables - i), sink,
-                   room);
+                ScanTask* tasks, std::size_t task_count, HitSink sink, LookupRoom& room) {
+  const std::size_t by_lookup = queries_by_lookup(layout, tile_count * layout.codes_per_tile(), task_count);
+  for (std::size_t i = 0; i < by_lookup; i += kQueriesPerLookup) {
+    scan_tiles_by_lookup(layout, tiles, tile_count, first_row, tasks + i, std::min(kQueriesPerLookup, by_lookup - i),
+                         sink, room);
   }
-  if (by_tables < task_count) {
-    scan_tiles(layout, tiles, tile_count, first_row, tasks + by_tables, task_count - by_tables, sink);
+  if (by_lookup < task_count) {
+    scan_tiles(layout, tiles, tile_count, first_row, tasks + by_lookup, task_count - by_lookup, sink);
   }
 }
 
