@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "coding/codes_match.h"
 #include "evaluate/average_precision.h"
@@ -13,6 +14,9 @@
 
 namespace bdnn {
 namespace {
+
+constexpr std::string_view kTiesNames[] = {"expected", "order", "best", "worst"};
+static_assert(std::size(kTiesNames) == std::size(kAllTies));
 
 void check_sizes(std::size_t database, std::size_t queries) {
   if (queries == 0) misuse("there are no queries; give at least 1");
@@ -218,21 +222,9 @@ MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::si
 
 }  // namespace
 
-std::string_view name_of(Ties ties) {
-  switch (ties) {
-    case Ties::expected: return "expected";
-    case Ties::order: return "order";
-    case Ties::best: return "best";
-    default: return "worst";
-  }
-}
+std::string_view name_of(Ties ties) { return kTiesNames[static_cast<std::size_t>(ties)]; }
 
-Ties ties_by_name(const std::string& name) {
-  for (const Ties ties : kAllTies) {
-    if (name == name_of(ties)) return ties;
-  }
-  misuse("there is no rule for ties '{}'; there are expected, order, best and worst", name);
-}
+Ties ties_by_name(const std::string& name) { return by_name(kAllTies, name, "rule for ties"); }
 
 NamedValues values_of(const MetricsResult& result) {
   NamedValues values = {{"mAP", result.mean_average_precision},
