@@ -28,7 +28,7 @@
 #include "methods/sklsh/sklsh.h"
 #include "methods/sph/sph.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
-#include "model/form.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
@@ -184,7 +184,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
   Trained trained = method.train(task, resolved);
   model.function = std::move(trained.function);
-  if (to_unit_length) std::visit([](auto& function) { function.unit_inputs = true; }, model.function);
+  if (to_unit_length) scale_inputs_to_unit_length(model.function);
   if (options.decoder) {
     model.decoder = std::move(trained.decoder);
     if (!model.decoder) model.decoder = fitted_decoder(model, seen, threads);

@@ -104,6 +104,10 @@ std::vector<std::string> Model::describe() const {
   return lines;
 }
 
+void scale_inputs_to_unit_length(HashFunction& function) {
+  std::visit([](auto& f) { f.unit_inputs = true; }, function);
+}
+
 void validate(const HashFunction& function) {
   std::visit([](const auto& f) { form_of(f).validate(f); }, function);
 }
@@ -200,10 +204,11 @@ const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& sc
   x = inputs(x, count, scratch);
   return std::visit(
       [&](const auto& encoder) -> const float* {
-        if constexpr (std::decay_t<decltype(encoder)>::kHasOutputs) {
+        using Encoder = std::decay_t<decltype(encoder)>;
+        if constexpr (Encoder::kHasOutputs) {
           return encoder.outputs(x, count, scratch);
         } else {
-          misuse("the model's hash function has no outputs before the sign; its codes are indices of codewords");
+          misuse("the model's hash function has no outputs before the sign; its codes are {}", Encoder::kCodes);
         }
       },
       encoder_);
