@@ -1,9 +1,9 @@
-#include "base/blocks.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/codes.h"
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
+#include "data/tiles.h"
 #include "learn/decoder.h"
 #include "learn/reduction.h"
 #include "methods/ba/ba.h"
@@ -110,12 +110,8 @@ OptionValues printed(Preparation preparation) {
 Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
   const std::size_t dimension = vectors.dimension();
   std::vector<float> values(dimension * vectors.size());
-  threads.for_each(blocks_of(vectors.size()), [&](std::size_t block, int) {
-    const Range range = block_range(block, vectors.size());
-    std::vector<float> scratch(dimension);
-    for (std::size_t i = range.first; i < range.first + range.count; ++i) {
-      scale_to_unit_length(vectors.floats(i, 1, scratch.data()), dimension, 1, values.data() + i * dimension);
-    }
+  for_each_tile_of(vectors, threads, [&](std::size_t first, std::size_t count, const float* x, std::size_t) {
+    scale_to_unit_length(x, dimension, count, values.data() + first * dimension);
   });
   return {dimension, vectors.size(), std::move(values)};
 }

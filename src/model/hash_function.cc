@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/blocks.h"
 #include "base/error.h"
 #include "bdnn/codes.h"
 #include "codes/bit_groups.h"
+#include "data/tiles.h"
 #include "linalg/activation.h"
 
 namespace bdnn {
@@ -220,14 +220,10 @@ std::size_t HashEncoder::encode(const float* x, std::size_t count, Scratch& scra
 }
 
 void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
-  const std::size_t tile = samples_per_tile(encoder.dimension());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
-    std::vector<float> floats(tile * encoder.dimension());
-    HashEncoder::Scratch scratch;
-    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-      const float* h = encoder.outputs(x.floats(first, count, floats.data()), count, scratch);
-      std::copy_n(h, count * encoder.bits(), outputs + first * encoder.bits());
-    });
+  std::vector<HashEncoder::Scratch> scratch(static_cast<std::size_t>(threads.count()));
+  for_each_tile_of(x, threads, [&](std::size_t first, std::size_t count, const float* samples, std::size_t worker) {
+    const float* h = encoder.outputs(samples, count, scratch[worker]);
+    std::copy_n(h, count * encoder.bits(), outputs + first * encoder.bits());
   });
 }
 
