@@ -1,5 +1,7 @@
 #include "codes/hamming.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
