@@ -53,6 +53,37 @@ class Rooms(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("bdnn::csv::Cell is defined in src/data/a.h and in src/data/b.h", said)
 
+    def test_types_are_seen_whatever_they_derive_from(self):
+        for one, other in [
+            ("enum class Plan : std::uint8_t {\n  scan,\n};", "enum class Plan { mih };"),
+            ("class Plan : public std::runtime_error {\n  int a;\n};", "class Plan final : public Base, private std::less<> {\n};"),
+            ("struct Plan final : ::bdnn::Base {\n  int a;\n};", "struct Plan: Base {\n};"),
+        ]:
+            with self.subTest(one=one):
+                status, said = rooms({"src/evaluate/a.h": HEADER % one, "src/search/b.h": HEADER % other})
+                self.assertEqual(status, 1)
+                self.assertIn("bdnn::Plan is defined in src/evaluate/a.h and in src/search/b.h", said)
+
+    def test_members_of_other_types_are_no_types_of_the_namespace(self):
+        member = "struct Index::Content {\n  int a;\n};"
+        self.assertEqual(rooms({"src/search/a.cc": HEADER % member, "src/search/b.cc": HEADER % "struct Index {\n};"})[0], 0)
+
+    def test_a_name_of_the_library_is_taken_in_bindings_fuzzers_and_benchmarks(self):
+        for place in ("python/bindings/job.h", "python/bindings/job.cc", "fuzz/fuzz.h", "fuzz/fuzz_codes.cc", "bench/timing.h",
+                      "bench/scan_bench.cc", "bench/quality/quality_bench.cc"):
+            with self.subTest(place=place):
+                text = HEADER % "struct Extent {\n  int rows;\n};"
+                status, said = rooms({"src/search/a.h": text, place: text})
+                self.assertEqual(status, 1)
+                self.assertIn(place, said)
+
+    def test_programs_may_use_one_name_each_but_not_that_of_a_header_they_share(self):
+        text = HEADER % "struct Rival {\n  int a;\n};"
+        self.assertEqual(rooms({"bench/a_bench.cc": text, "bench/b_bench.cc": text, "fuzz/fuzz_a.cc": text})[0], 0)
+        status, said = rooms({"bench/a_bench.cc": text, "bench/rival.h": text})
+        self.assertEqual(status, 1)
+        self.assertIn("bdnn::Rival is defined in bench/a_bench.cc and in bench/rival.h", said)
+
     def test_one_name_in_two_namespaces_is_two_names(self):
         text = "namespace bdnn::%s {\n\nstruct Cell {\n  int a;\n};\n\n}  // namespace bdnn::%s\n"
         self.assertEqual(rooms({"src/data/a.h": text % ("csv", "csv"), "src/data/b.h": text % ("hdf5", "hdf5")})[0], 0)

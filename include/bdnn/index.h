@@ -42,7 +42,10 @@ struct IndexOptions {
   std::function<void()> waiting = {};  // called once if another writer is at work, before waiting for it
 };
 
-std::string_view name_of(IndexOptions::Tables tables);  // "automatic", "always" or "never"
+inline constexpr IndexOptions::Tables kAllTables[] = {IndexOptions::Tables::automatic, IndexOptions::Tables::always,
+                                                      IndexOptions::Tables::never};
+std::string_view name_of(IndexOptions::Tables tables);
+IndexOptions::Tables tables_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
 // A summary of an index.
 struct IndexInfo {

@@ -14,6 +14,7 @@ enum class RankBy : std::uint8_t {
   asymmetric,      // ||h - b||^2: from the query's outputs before the sign to the code
   reconstruction,  // ||q - (W b + c)||^2: from the query to the vector that the decoder rebuilds
 };
+inline constexpr RankBy kAllRanks[] = {RankBy::hamming, RankBy::spherical, RankBy::asymmetric, RankBy::reconstruction};
 std::string_view name_of(RankBy rank);
 RankBy rank_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 

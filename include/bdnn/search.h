@@ -29,6 +29,7 @@ enum class Plan : std::uint8_t {
   mih,     // multi-index hashing, for more than 16 bits: hash tables over substrings of the codes
   bucket,  // for 16 bits and fewer: one hash table over whole codes, probed by growing distance from the query
 };
+inline constexpr Plan kAllPlans[] = {Plan::automatic, Plan::scan, Plan::mih, Plan::bucket};
 std::string_view name_of(Plan plan);
 Plan plan_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
@@ -208,6 +208,12 @@ def whole_number(value: Any, name: str, least: int, most: int = sys.maxsize) -> 
         bounds = f"at least {least}" if most == sys.maxsize else f"{least} to {most}"
         raise MisuseError(f"{name}={value!r} is not possible; {name} is an integer, {bounds}")
     return int(value)
+
+
+def check_one_of(value: Any, name: str, choices: Sequence[str]) -> None:
+    """A parameter that is one of the library's names, which it keeps in lists."""
+    if value not in choices:
+        raise MisuseError(f"{name}={value!r} is not possible; {name} is one of {', '.join(choices)}")
 
 
 def path_of(path: Any) -> bytes:

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arrays import as_codes, path_of, ready, threads_of, whole_number
+from ._arrays import as_codes, check_one_of, path_of, ready, threads_of, whole_number
 from ._errors import MisuseError
 from ._estimators import Hasher
 from ._neighbors import _radius_of, _split
-
-RANKS = ("hamming", "spherical", "asymmetric", "reconstruction")
 
 
 class Index:
@@ -78,6 +76,7 @@ class Index:
         n_jobs : int or None, default -1
             Threads: -1 for one per core.
         """
+        check_one_of(tables, "tables", _core.TABLES)
         threads = threads_of(n_jobs)
         codes, bits, origin = _encoded(data, hasher, n_bits, refined)
         keys = _keys(ids, names, len(codes))
@@ -194,6 +193,8 @@ class Index:
 
     def compact(self, *, tables: Optional[str] = None) -> "Index":
         """Free the space of removed codes and merge all segments into one."""
+        if tables is not None:
+            check_one_of(tables, "tables", _core.TABLES)
         self._change(lambda path: _core.compact_index(path, tables, self._threads))
         return self
 
@@ -260,8 +261,7 @@ class Index:
             int32 Hamming distances; float64 scores with rank_by or rerank.
         """
         core = self._snapshot()
-        if rank_by not in RANKS:
-            raise MisuseError(f"rank_by={rank_by!r} is not possible; rank_by is one of {', '.join(RANKS)}")
+        check_one_of(rank_by, "rank_by", _core.RANKS)
         by_rank = rank_by != "hamming"
         if radius is not None and (by_rank or rerank is not None):
             raise MisuseError("radius goes with neither rank_by nor rerank")

@@ -8,11 +8,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arrays import as_codes, ready, threads_of, whole_number
+from ._arrays import as_codes, check_one_of, ready, threads_of, whole_number
 from ._errors import MisuseError
 from ._estimators import Hasher
-
-PLANS = ("automatic", "scan", "mih", "bucket")
 
 
 def _bits_of(n_bits: Any, codes: np.ndarray) -> int:
@@ -82,8 +80,8 @@ axis=1, bitorder='little') packs bits)
         return self
 
     def _check(self) -> None:
-        if self.plan not in PLANS:
-            raise MisuseError(f"plan={self.plan!r} is not possible; plan is one of {', '.join(PLANS)}")
+        check_one_of(self.plan, "plan", _core.PLANS)
+        check_one_of(self.tables, "tables", _core.TABLES)
         if self.mode not in ("distance", "connectivity"):
             raise MisuseError(f"mode={self.mode!r} is not possible; mode is 'distance' or 'connectivity'")
 

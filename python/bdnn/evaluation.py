@@ -6,13 +6,11 @@ from typing import Any, Optional, Sequence, Union
 import numpy as np
 
 from . import _core
-from ._arrays import (as_codes, as_labels, as_rows, for_training, path_of, raise_if_not_finite, ready, threads_of,
-                      whole_number)
+from ._arrays import (as_codes, as_labels, as_rows, check_one_of, for_training, path_of, raise_if_not_finite, ready,
+                      threads_of, whole_number)
 from ._errors import Error, MisuseError
 from ._estimators import Hasher, methods
 from ._progress import Callback, Listener
-
-TIES = ("expected", "order", "best", "worst")
 
 
 class Metrics(dict):
@@ -48,8 +46,7 @@ def exact_neighbors(database: Any, queries: Any, n_neighbors: int = 50, *, metri
     >>> bdnn.exact_neighbors(X, [[2.1]], 2)
     array([[2, 1]], dtype=int32)
     """
-    if metric not in ("euclidean", "cosine"):
-        raise MisuseError(f"metric={metric!r} is not possible; metric is 'euclidean' or 'cosine'")
+    check_one_of(metric, "metric", _core.METRICS)
     base_rows = as_rows(database, "database")
     query_rows = as_rows(queries, "queries", minimum=0)
     if base_rows.shape[1] != query_rows.shape[1]:
@@ -136,12 +133,9 @@ def evaluate(database: Any, queries: Any, *, neighbors: Any = None, database_lab
     >>> bdnn.evaluate(codes, codes[:1], neighbors=[[0, 1]])["mAP"]
     1.0
     """
-    if ties not in TIES:
-        raise MisuseError(f"ties={ties!r} is not possible; ties is one of {', '.join(TIES)}")
+    check_one_of(ties, "ties", _core.TIES)
+    check_one_of(rank_by, "rank_by", _core.RANKS)
     by_scores = rank_by in ("asymmetric", "reconstruction")
-    if not by_scores and rank_by not in ("hamming", "spherical"):
-        raise MisuseError(f"rank_by={rank_by!r} is not possible; rank_by is 'hamming', 'spherical', 'asymmetric' or "
-                          "'reconstruction'")
     if by_scores and hasher is None:
         raise MisuseError(f"rank_by={rank_by!r} compares vectors with codes; give hasher")
     base = _codes_for(database, hasher, n_bits, "database")

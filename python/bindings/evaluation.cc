@@ -114,6 +114,8 @@ py::list rows_of(const std::vector<ExperimentRun>& runs) {
 }  // namespace
 
 void add_evaluation(py::module_& module) {
+  module.attr("METRICS") = names_of(kMetrics);
+  module.attr("TIES") = names_of(kAllTies);
   module.def("exact_neighbours", [](const py::array& database, const py::array& queries, std::size_t k,
                                     const std::string& metric, const std::optional<Int64s>& self,
                                     const std::string& cache, int threads, const py::object& listener) {

@@ -3,7 +3,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 namespace bdnn::python {
+
+// The names of enumerators, which Python checks arguments against.
+template <class Value, std::size_t count>
+pybind11::tuple names_of(const Value (&values)[count]) {
+  pybind11::tuple names(count);
+  for (std::size_t i = 0; i < count; ++i) names[i] = std::string(name_of(values[i]));
+  return names;
+}
 
 void add_models(pybind11::module_& module);      // models.cc: methods, training, encoding
 void add_search(pybind11::module_& module);      // search.cc: indexes, filters, scans by score

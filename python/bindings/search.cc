@@ -87,17 +87,9 @@ IndexKeys keys_of(const std::optional<Uint64s>& ids, const std::optional<std::ve
   return keys;
 }
 
-IndexOptions::Tables tables_named(const std::string& name) {
-  using enum IndexOptions::Tables;
-  for (const auto tables : {automatic, always, never}) {
-    if (name == name_of(tables)) return tables;
-  }
-  throw Error(Error::Kind::misuse, "tables='" + name + "' is not possible; tables is automatic, always or never");
-}
-
 IndexOptions index_options(const std::optional<std::string>& tables, int threads, bool ignore_missing = false) {
   IndexOptions options{.threads = threads, .ignore_missing = ignore_missing};
-  if (tables) options.tables = tables_named(*tables);
+  if (tables) options.tables = tables_by_name(*tables);
   return options;
 }
 
@@ -211,6 +203,9 @@ Found ranked_search(PreparedIndex& self, const Codes& codes, const SearchOptions
 }  // namespace
 
 void add_search(py::module_& module) {
+  module.attr("PLANS") = names_of(kAllPlans);
+  module.attr("RANKS") = names_of(kAllRanks);
+  module.attr("TABLES") = names_of(kAllTables);
   py::class_<Filter, std::shared_ptr<Filter>>(module, "Filter")
       .def(py::init([](const PreparedIndex& index, const Uint64s& ids) {
         return Filter(index.index(), std::span<const std::uint64_t>(ids.data(), static_cast<std::size_t>(ids.size())));

@@ -94,8 +94,16 @@ void assign_sum(Sum& sum, const Partial& partial) {
   sum = partial;
 }
 
+// A partial sum that knows how to start again without a copy of zero, and how to become a Sum.
+template <class Partial, class Sum>
+concept PartialSum = requires(Partial partial, const Partial& done, Sum& sum) {
+  partial.clear();
+  done.assign_to(sum);
+};
+
 // Adds to `total`, which starts at zero, the sum over all samples: work(range, partial) adds those of a block to
-// `partial`, which starts as `zero`. The result is the same for any number of threads.
+// `partial`, which starts as `zero`. The result is the same for any number of threads. Whole numbers, which add up the
+// same in any order, need no tree: a partial sum may have add_counts_to(total) for them.
 template <class Partial, class Total, class Work>
 void sum_over_samples(Threads& threads, std::size_t samples, const Partial& zero, Total& total, const Work& work) {
   std::vector<Partial> partials(static_cast<std::size_t>(threads.count()), zero);
@@ -104,11 +112,23 @@ void sum_over_samples(Threads& threads, std::size_t samples, const Partial& zero
       blocks_of(samples),
       [&](std::size_t block, int worker) {
         auto& partial = partials[static_cast<std::size_t>(worker)];
-        partial = zero;
+        if constexpr (PartialSum<Partial, Total>) {
+          partial.clear();
+        } else {
+          partial = zero;
+        }
         work(block_range(block, samples), partial);
       },
       [&](std::size_t, int worker) {
-        sums.add([&](Total& sum) { assign_sum(sum, partials[static_cast<std::size_t>(worker)]); });
+        const Partial& partial = partials[static_cast<std::size_t>(worker)];
+        sums.add([&](Total& sum) {
+          if constexpr (PartialSum<Partial, Total>) {
+            partial.assign_to(sum);
+          } else {
+            assign_sum(sum, partial);
+          }
+        });
+        if constexpr (requires { partial.add_counts_to(total); }) partial.add_counts_to(total);
       });
   if (const Total* sum = sums.total()) total += *sum;
 }

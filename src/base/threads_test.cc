@@ -127,6 +127,39 @@ TEST(SumOverSamples, IsTheSameBitForBitForAnyNumberOfThreads) {
   for (const int count : {2, 3, 8}) EXPECT_EQ(sum(count), one);
 }
 
+struct SumAndCount {
+  double sum = 0;
+  std::size_t count = 0;  // added up without the tree
+  SumAndCount& operator+=(const SumAndCount& other) {
+    sum += other.sum;
+    return *this;
+  }
+};
+struct OwnPartial {
+  float sum = 0;
+  std::size_t count = 0;
+  void clear() { *this = {}; }
+  void assign_to(SumAndCount& total) const { total.sum = static_cast<double>(sum); }
+  void add_counts_to(SumAndCount& total) const { total.count += count; }
+};
+
+TEST(SumOverSamples, PartialSumsOfTheirOwnGiveTheSame) {
+  constexpr std::size_t kSamples = 20 * kSamplesPerBlock + 17;
+  const auto value = [](std::size_t i) { return std::sin(static_cast<float>(i) * 0.37F) * 1e3F; };
+  Threads threads(3);
+  double expected = 0;
+  sum_over_samples(threads, kSamples, 0.0F, expected, [&](const Range& range, float& partial) {
+    for (std::size_t i = range.first; i < range.first + range.count; ++i) partial += value(i);
+  });
+  SumAndCount total;
+  sum_over_samples(threads, kSamples, OwnPartial(), total, [&](const Range& range, OwnPartial& partial) {
+    for (std::size_t i = range.first; i < range.first + range.count; ++i) partial.sum += value(i);
+    partial.count += range.count;
+  });
+  EXPECT_EQ(total.sum, expected);
+  EXPECT_EQ(total.count, kSamples);
+}
+
 // What a sum is made of, in the order of its additions.
 struct Expression {
   std::string text;

@@ -8,6 +8,19 @@
 #include "search/index_format.h"
 
 namespace bdnn::cli {
+namespace {
+
+std::string said_of_rank(RankBy rank) {
+  switch (rank) {
+    case RankBy::hamming: return " (default)";
+    case RankBy::spherical: return " (bits that differ, divided by bits set in both\ncodes)";
+    case RankBy::asymmetric: return " (from the query's outputs before the sign to the code)";
+    case RankBy::reconstruction: return " (from the query\nto the vector rebuilt from the code)";
+  }
+  return "";
+}
+
+}  // namespace
 
 CodesOptions add_codes_options(Verb verb, EncodeOptions& options) {
   const Option codes =
@@ -38,9 +51,7 @@ void CodesOptions::check(const EncodeOptions& options, const std::string& path) 
 void add_rank_option(Verb verb, RankBy& rank) {
   verb.text(
       "--rank", [&rank](const std::string& name) { rank = rank_by_name(name); },
-      "Distance to rank by: hamming (default), spherical (bits that differ, divided by bits set in both codes),\n"
-      "asymmetric (from the query's outputs before the sign to the code) or reconstruction (from the query to the\n"
-      "vector rebuilt from the code)");
+      "Distance to rank by: " + alternatives(kAllRanks, said_of_rank));
 }
 
 Vectors query_vectors_from(const VectorsFile& file, const std::optional<Model>& model, RankBy rank) {

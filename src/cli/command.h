@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "base/with_commas.h"
 #include "bdnn/progress.h"
 #include "cli/command_line.h"
@@ -35,12 +36,12 @@ void add_json_option(Verb verb, bool& json);
 // Raises misuse for the first of these options that was given: "--bits does not apply" and why.
 void refuse(const std::vector<Option>& options, const std::string& why);
 
-// Names of enumerators, for Option::one_of.
-template <class Value, std::size_t count>
-std::vector<std::string> names_of(const Value (&values)[count]) {
-  std::vector<std::string> names;
-  for (const Value value : values) names.emplace_back(name_of(value));
-  return names;
+// "a (why), b or c": the names of enumerators for help, each with what `said_of` says of it.
+template <class Value, std::size_t count, class SaidOf>
+std::string alternatives(const Value (&values)[count], const SaidOf& said_of) {
+  std::vector<std::string> all;
+  for (const Value value : values) all.push_back(std::string(name_of(value)) + said_of(value));
+  return in_a_row(all, "or");
 }
 
 // --set name=value, as often as given, and --pca, which is short for --set pca=N.

@@ -267,6 +267,14 @@ void evaluate_protocol(const EvaluateArguments& arguments) {
   print_runs(arguments, protocol, dataset, overlap, split_seed, runs);
 }
 
+std::string said_of_ties(Ties ties) {
+  switch (ties) {
+    case Ties::expected: return " (mean over all orders; default)";
+    case Ties::order: return " (of the database)";
+    default: return "";
+  }
+}
+
 }  // namespace
 
 void add_evaluate(Verb program) {
@@ -326,9 +334,7 @@ void add_evaluate(Verb program) {
   add_rank_option(verb, arguments->rank);
   const CodesOptions codes = add_codes_options(verb, arguments->encoding);
   arguments->csv.add_options(verb);
-  verb.text("--ties", arguments->ties,
-            "Order of codes at equal distance: expected (mean over all orders; default), "
-            "order (of the database), best or worst")
+  verb.text("--ties", arguments->ties, "Order of codes at equal distance: " + alternatives(kAllTies, said_of_ties))
       .one_of(names_of(kAllTies));
   verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)").at_least_1();
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")

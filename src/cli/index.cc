@@ -18,9 +18,6 @@
 namespace bdnn::cli {
 namespace {
 
-constexpr IndexOptions::Tables kTables[] = {IndexOptions::Tables::automatic, IndexOptions::Tables::always,
-                                            IndexOptions::Tables::never};
-
 struct IndexArguments {
   std::string index;
   std::string data;
@@ -169,17 +166,15 @@ void add_source_options(Verb verb, IndexArguments& arguments) {
   arguments.csv.add_options(verb);
 }
 
+std::string said_of_tables(IndexOptions::Tables tables) {
+  return tables == IndexOptions::Tables::automatic ? " (if they are expected to speed up searches)" : "";
+}
+
 void add_tables_option(Verb verb, IndexArguments& arguments, const std::string& otherwise) {
   verb.text(
-          "--tables",
-          [&arguments](const std::string& name) {
-            for (const auto choice : kTables) {
-              if (name == name_of(choice)) arguments.options.tables = choice;
-            }
-          },
-          "Build hash tables: automatic (if they are expected to speed up searches), always or never\n(default: " +
-              otherwise + ")")
-      .one_of(names_of(kTables));
+          "--tables", [&arguments](const std::string& name) { arguments.options.tables = tables_by_name(name); },
+          "Build hash tables: " + alternatives(kAllTables, said_of_tables) + "\n(default: " + otherwise + ")")
+      .one_of(names_of(kAllTables));
   add_threads_option(verb, arguments.options.threads);
 }
 

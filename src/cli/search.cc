@@ -341,9 +341,9 @@ void add_search(Verb program) {
   const Option k = verb.number("-k", arguments->options.k, "Number of neighbours").shows_default();
   Option radius = verb.number("--radius", arguments->radius, "Find all codes within this distance (inclusive)");
   radius.excludes(k);
-  const Option plan =
-      verb.text("--plan", arguments->plan, "Search plan: automatic, scan, mih or bucket; results do not depend on it")
-          .shows_default();
+  const Option plan = verb.text("--plan", arguments->plan,
+                                "Search plan: " + in_a_row(names_of(kAllPlans), "or") + "; results do not depend on it")
+                          .shows_default();
   verb.flag("--explain", arguments->explain, "Print the plan with its expected and measured cost instead of results");
   add_key_options(verb, arguments->only, "the codes to search among");
   add_rank_option(verb, arguments->rank);

@@ -57,7 +57,7 @@ class OwnWriter final : public CodesWriter {
   }
 
   void write(std::size_t count, const std::uint8_t* codes) override {
-    const auto bytes = std::as_bytes(std::span(codes, count * ((header_.bits + 7) / 8)));
+    const auto bytes = std::as_bytes(std::span(codes, count * bytes_for_bits(header_.bits)));
     payload_.add(bytes);
     file_.write(bytes);
   }
@@ -184,7 +184,7 @@ Codes load_codes(const std::string& path, std::size_t bits) {
   const InputFile file(path);
   const CodesHeader header = parse_header(file);
   if (bits != 0 && bits != header.bits) failure("{}: holds codes of {} bits, not {}", path, header.bits, bits);
-  std::vector<std::uint8_t> bytes(header.count * ((header.bits + 7) / 8));
+  std::vector<std::uint8_t> bytes(header.count * bytes_for_bits(header.bits));
   file.read_at(header.payload_offset, std::as_writable_bytes(std::span(bytes)));
   if (checksum(std::as_bytes(std::span(bytes))) != header.payload_checksum) {
     failure("{}: is damaged: the checksum of its codes does not agree", path);

@@ -1,5 +1,7 @@
 #include "codes/hamming.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -165,7 +167,7 @@ void unpack(const std::uint8_t* codes, std::size_t bits, std::size_t count, T* b
   static const auto kOfByte = [] {
     std::array<std::array<T, 8>, 256> all;
     for (unsigned byte = 0; byte < 256; ++byte) {
-      for (unsigned k = 0; k < 8; ++k) all[byte][k] = (byte >> k & 1U) != 0 ? T{1} : T{-1};
+      for (unsigned k = 0; k < 8; ++k) all[byte][k] = static_cast<T>(sign_of_bit((byte >> k & 1U) != 0));
     }
     return all;
   }();

@@ -20,6 +20,9 @@ constexpr T sign_of(T h) {
   return h >= 0 ? T{1} : T{-1};
 }
 
+// The number of a bit: +1 where it is set, else -1.
+constexpr float sign_of_bit(bool set) { return set ? 1.0F : -1.0F; }
+
 // Codes that stand one after the other as numbers, bits x count: +1 where a bit is set, else -1.
 void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b);
 void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, double* b);

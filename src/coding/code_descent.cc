@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/simd_target.h"
+#include "codes/hamming.h"
 #include "linalg/aligned.h"
 
 #ifndef BDNN_CODE_PROBLEM
@@ -76,7 +77,7 @@ void pull(const float* HWY_RESTRICT column, float step, std::size_t stride, cons
 // Returns by how much the value changes.
 float flip(const CodeProblem& problem, std::size_t k, const State& at) {
   const std::uint64_t bit = std::uint64_t{1} << (k % 64);
-  const float now = (at.b[k / 64] & bit) != 0 ? 1.0F : -1.0F;
+  const float now = sign_of_bit((at.b[k / 64] & bit) != 0);
   const float change = 4 * now * at.r[k];
   at.b[k / 64] ^= bit;
   pull(problem.gram + k * problem.stride, -2 * now, problem.stride, at);
@@ -106,7 +107,7 @@ void decide_all(const CodeProblem& problem, const State& at) {
   for (std::size_t k = 0; k < problem.bits; ++k) {
     const bool up = at.r[k] >= 0;
     if (up) at.b[k / 64] |= std::uint64_t{1} << (k % 64);
-    pull(problem.gram + k * problem.stride, up ? 1.0F : -1.0F, problem.stride, at);
+    pull(problem.gram + k * problem.stride, sign_of_bit(up), problem.stride, at);
   }
 }
 
@@ -147,7 +148,7 @@ void descend_from(const CodeProblem& problem, std::size_t count, float* b, CodeD
     }
     descend(problem, at);
     for (std::size_t j = 0; j < problem.kicks.size(); j += problem.flips) kick(problem, &problem.kicks[j], at, trial);
-    for (std::size_t k = 0; k < problem.bits; ++k) b[k] = (at.b[k / 64] >> (k % 64) & 1) != 0 ? 1.0F : -1.0F;
+    for (std::size_t k = 0; k < problem.bits; ++k) b[k] = sign_of_bit((at.b[k / 64] >> (k % 64) & 1) != 0);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "codes/hamming.h"
 
 namespace bdnn {
 namespace {
@@ -81,7 +82,7 @@ void CodeEnumeration::run(const float* q, std::size_t count, float* b) const {
         break;
       }
     }
-    for (std::size_t k = 0; k < bits_; ++k) b[k] = (best >> k & 1) != 0 ? 1.0F : -1.0F;
+    for (std::size_t k = 0; k < bits_; ++k) b[k] = sign_of_bit((best >> k & 1) != 0);
   }
 }
 

@@ -4,25 +4,20 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "data/format.h"
 
 namespace bdnn {
+namespace {
 
-std::string_view name_of(RankBy rank) {
-  switch (rank) {
-    case RankBy::hamming: return "hamming";
-    case RankBy::spherical: return "spherical";
-    case RankBy::asymmetric: return "asymmetric";
-    default: return "reconstruction";
-  }
-}
+constexpr std::string_view kRankNames[] = {"hamming", "spherical", "asymmetric", "reconstruction"};
+static_assert(std::size(kRankNames) == std::size(kAllRanks));
 
-RankBy rank_by_name(const std::string& name) {
-  for (const RankBy rank : {RankBy::hamming, RankBy::spherical, RankBy::asymmetric, RankBy::reconstruction}) {
-    if (name == name_of(rank)) return rank;
-  }
-  misuse("there is no ranking '{}'; there are hamming, spherical, asymmetric and reconstruction", name);
-}
+}  // namespace
+
+std::string_view name_of(RankBy rank) { return kRankNames[static_cast<std::size_t>(rank)]; }
+
+RankBy rank_by_name(const std::string& name) { return by_name(kAllRanks, name, "ranking"); }
 
 CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dimension_(model.dimension()) {
   switch (by) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bdnn/encode.h"
+#include "codes/origin.h"
 
 namespace bdnn {
 
@@ -29,6 +30,16 @@ void check_queries_match(std::size_t bits, const CodesOrigin& origin, const Code
   const std::string& b = queries.origin().model;
   if (!a.empty() && !b.empty() && a != b) {
     misuse("the database was encoded by model {}, the queries by {}; encode both with the same model", a, b);
+  }
+}
+
+void check_can_be_added(std::size_t bits, const CodesOrigin& origin, const Codes& added) {
+  if (added.bits() != bits) {
+    misuse("holds codes of {} bits, those to be added have {}; encode them with the same model", bits, added.bits());
+  }
+  if (!may_be_mixed(added.origin(), origin)) {
+    misuse("holds codes of model {} ({}), those to be added are of {} ({}); encode them alike", origin.model,
+           kind_of_codes(origin), added.origin().model, kind_of_codes(added.origin()));
   }
 }
 

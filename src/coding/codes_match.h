@@ -17,4 +17,7 @@ void check_codes_match(const Model& model, std::size_t bits, const CodesOrigin& 
 // Raises Error unless queries can be compared with the codes of a database.
 void check_queries_match(std::size_t bits, const CodesOrigin& origin, const Codes& queries);
 
+// Raises Error unless codes can be put beside those that are there.
+void check_can_be_added(std::size_t bits, const CodesOrigin& origin, const Codes& added);
+
 }  // namespace bdnn

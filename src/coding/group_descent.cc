@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/simd_target.h"
+#include "bdnn/codes.h"
 #include "linalg/product.h"
 
 #ifndef BDNN_GROUP_PROBLEM
@@ -123,7 +124,7 @@ void descend_from(const GroupProblem& problem, const float* q, std::size_t count
   scratch.chosen.resize(2 * groups.count());
   const State at{scratch.floats.data(), scratch.chosen.data()};
   const State trial{scratch.floats.data() + problem.stride, scratch.chosen.data() + groups.count()};
-  for (std::size_t i = 0; i < count; ++i, q += columns, codes += (groups.bits() + 7) / 8) {
+  for (std::size_t i = 0; i < count; ++i, q += columns, codes += bytes_for_bits(groups.bits())) {
     for (std::size_t k = 0; k < columns; ++k) at.r[k] = 2 * q[k] - problem.norms[k];
     std::fill(at.r + columns, at.r + problem.stride, -std::numeric_limits<float>::infinity());  // never better
     for (std::size_t g = 0; g < groups.count(); ++g) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "evaluate/centred_vectors.h"
 #include "evaluate/exact_distance.h"
@@ -16,6 +17,9 @@
 
 namespace bdnn {
 namespace {
+
+constexpr std::string_view kMetricNames[] = {"euclidean", "cosine"};
+static_assert(std::size(kMetricNames) == std::size(kMetrics));
 
 constexpr std::size_t kSpareCandidates = 256;
 
@@ -289,14 +293,9 @@ class BlockSearch {
 
 }  // namespace
 
-std::string_view name_of(Metric metric) { return metric == Metric::cosine ? "cosine" : "euclidean"; }
+std::string_view name_of(Metric metric) { return kMetricNames[static_cast<std::size_t>(metric)]; }
 
-Metric metric_by_name(const std::string& name) {
-  for (const Metric metric : kMetrics) {
-    if (name == name_of(metric)) return metric;
-  }
-  misuse("there is no metric '{}'; there are euclidean and cosine", name);
-}
+Metric metric_by_name(const std::string& name) { return by_name(kMetrics, name, "metric"); }
 
 GroundTruth exact_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                              Progress& progress) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/blocks.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/threads.h"
 #include "coding/codes_match.h"
 #include "evaluate/average_precision.h"
@@ -13,6 +15,9 @@
 
 namespace bdnn {
 namespace {
+
+constexpr std::string_view kTiesNames[] = {"expected", "order", "best", "worst"};
+static_assert(std::size(kTiesNames) == std::size(kAllTies));
 
 void check_sizes(std::size_t database, std::size_t queries) {
   if (queries == 0) misuse("there are no queries; give at least 1");
@@ -116,6 +121,17 @@ void for_each_sum(MetricsResult& a, const MetricsResult& b, const What& what) {
   }
 }
 
+// Sums over queries, as a tree adds them up.
+struct QuerySums {
+  MetricsResult of;
+
+  QuerySums& operator+=(const QuerySums& other) {
+    for_each_sum(of, other.of, [](double& a, double b) { a += b; });
+    of.queries_without_relevant += other.of.queries_without_relevant;
+    return *this;
+  }
+};
+
 double share(double part, std::size_t whole) { return whole == 0 ? 0 : part / static_cast<double>(whole); }
 
 void add(const TieLevel& within, std::size_t relevant, MetricsResult::AtRadius& sums) {
@@ -179,35 +195,34 @@ MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::si
   const std::size_t cutoff = options.cutoff == 0 ? database.size() : std::min(options.cutoff, database.size());
   const HarmonicNumbers harmonic(options.ties == Ties::order ? 0 : cutoff);
   const bool lists = std::holds_alternative<Relevance::Neighbours>(relevance.of);
-  const MetricsResult zero = zeros(options, database.bits(), lists);
-  MetricsResult result = zero;
+  const QuerySums zero{zeros(options, database.bits(), lists)};
   struct Worker {
     typename Rankings::Scratch scratch;
     std::vector<TieLevel> within;
-    MetricsResult sums;
+    QuerySums sums;
   };
   std::vector<Worker> workers(static_cast<std::size_t>(threads.count()));
   const auto range_of = [&](std::size_t block) {
     const std::size_t first = block * Rankings::kQueriesPerBlock;
     return Range{first, std::min(Rankings::kQueriesPerBlock, queries - first)};
   };
+  TreeSum<QuerySums> sums(zero);
   threads.in_order((queries + Rankings::kQueriesPerBlock - 1) / Rankings::kQueriesPerBlock,
                    [&](std::size_t block, int index) {
                      Worker& worker = workers[static_cast<std::size_t>(index)];
                      worker.sums = zero;
                      rankings.for_each(range_of(block), worker.scratch, [&](std::size_t, const TieRanking& ranking) {
-                       add(ranking, options.ties, cutoff, harmonic, worker.within, worker.sums);
+                       add(ranking, options.ties, cutoff, harmonic, worker.within, worker.sums.of);
                      });
                    },
                    [&](std::size_t block, int index) {
-                     const MetricsResult& sums = workers[static_cast<std::size_t>(index)].sums;
-                     for_each_sum(result, sums, [](double& a, double b) { a += b; });
-                     result.queries_without_relevant += sums.queries_without_relevant;
+                     sums.add([&](QuerySums& sum) { sum = workers[static_cast<std::size_t>(index)].sums; });
                      progress.update("queries", range_of(block).first + range_of(block).count, queries);
                    });
 
+  MetricsResult result = sums.total()->of;
   const auto count = static_cast<double>(queries);
-  for_each_sum(result, zero, [&](double& a, double) { a /= count; });
+  for_each_sum(result, zero.of, [&](double& a, double) { a /= count; });
   result.queries = queries;
   result.database = database.size();
   result.bits = database.bits();
@@ -218,21 +233,9 @@ MetricsResult mean_over(const Rankings& rankings, const Codes& database, std::si
 
 }  // namespace
 
-std::string_view name_of(Ties ties) {
-  switch (ties) {
-    case Ties::expected: return "expected";
-    case Ties::order: return "order";
-    case Ties::best: return "best";
-    default: return "worst";
-  }
-}
+std::string_view name_of(Ties ties) { return kTiesNames[static_cast<std::size_t>(ties)]; }
 
-Ties ties_by_name(const std::string& name) {
-  for (const Ties ties : kAllTies) {
-    if (name == name_of(ties)) return ties;
-  }
-  misuse("there is no rule for ties '{}'; there are expected, order, best and worst", name);
-}
+Ties ties_by_name(const std::string& name) { return by_name(kAllTies, name, "rule for ties"); }
 
 NamedValues values_of(const MetricsResult& result) {
   NamedValues values = {{"mAP", result.mean_average_precision},

@@ -1,8 +1,6 @@
 #include "learn/adam.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "base/simd_target.h"
@@ -53,13 +51,23 @@ HWY_AFTER_NAMESPACE();
 namespace bdnn {
 namespace {
 HWY_EXPORT(adam_step);
+
+// By products alone: std::pow() of C libraries differs in its last bits.
+double power(double base, int exponent) {
+  double product = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) product *= base;
+  }
+  return product;
+}
+
 }  // namespace
 
 void Adam::step(const float* gradient, double rate, float* parameters, Threads& threads) {
   choose_simd_target();
   ++steps_;
-  const double first_scale = 1 / (1 - std::pow(0.9, steps_));
-  const auto second_scale = static_cast<float>(1 / (1 - std::pow(0.999, steps_)));
+  const double first_scale = 1 / (1 - power(0.9, steps_));
+  const auto second_scale = static_cast<float>(1 / (1 - power(0.999, steps_)));
   const auto scaled_rate = static_cast<float>(rate * first_scale);
   constexpr std::size_t kPiece = 1 << 14;
   constexpr std::size_t kWidest = 16;
@@ -139,7 +147,7 @@ double minimise_adam(Objective<float>& objective, const TrainingSet& set, const 
                                            options.blend / weight_so_far, own_term);
     if (step >= last_tenth) sum_of_own_terms += terms.of_batch;
     const double done = static_cast<double>(step) / static_cast<double>(steps);
-    const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    const double rate = falling_rate(options.rate, done);
     adam.step(gradient.data(), rate, parameters.data(), threads);
     progress.update("network", step + 1, steps);
   }

@@ -28,6 +28,9 @@ class Adam {
   int steps_ = 0;
 };
 
+// The rate of a step before which this share of all steps, in [0, 1), is done: falls from `first` to 0 along a cosine.
+inline double falling_rate(double first, double done) { return first * 0.5 * (1 + portable_cos_turns(done / 2)); }
+
 // Improves the parameters; which samples meet in a batch is random. Unless `term`, which may be null, draws them
 // itself, every sample is seen once before one is seen again. Returns the mean of that term over the last tenth of the
 // steps.

@@ -16,6 +16,14 @@ class AdamOnTarget : public ::testing::TestWithParam<std::string> {
   void TearDown() override { force_simd_target(""); }
 };
 
+TEST(FallingRate, IsHalfACosine) {
+  EXPECT_EQ(falling_rate(0.25, 0), 0.25);
+  for (int step = 0; step < 1000; ++step) {
+    const double done = step / 1000.0;
+    EXPECT_NEAR(falling_rate(2, done), 1 + std::cos(std::acos(-1.0) * done), 1e-15) << done;
+  }
+}
+
 TEST_P(AdamOnTarget, EqualsKingmaAndBasFormulas) {
   Threads threads(2);
   // Shorter and longer than a vector, and more than one thread's piece.

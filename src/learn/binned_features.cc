@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/blocks.h"
+#include "data/tiles.h"
 
 namespace bdnn {
 namespace {
@@ -55,20 +55,15 @@ BinnedFeatures::BinnedFeatures(const Vectors& x, Threads& threads)
   for (std::size_t d = 0; d < dimension; ++d) {
     if (!thresholds_[d].empty()) varying_.push_back(static_cast<std::uint32_t>(d));
   }
-  const std::size_t tile = samples_per_tile(dimension);
-  threads.for_each(blocks_of(samples_), [&](std::size_t block, int) {
-    std::vector<float> scratch(tile * dimension);
-    for_each_tile(block_range(block, samples_), tile, [&](std::size_t first, std::size_t count) {
-      const float* samples = x.floats(first, count, scratch.data());
-      for (const std::uint32_t d : varying_) {
-        const std::vector<float>& thresholds = thresholds_[d];
-        std::uint8_t* bins = bins_.data() + d * samples_ + first;
-        for (std::size_t i = 0; i < count; ++i) {
-          const auto above = std::lower_bound(thresholds.begin(), thresholds.end(), samples[i * dimension + d]);
-          bins[i] = static_cast<std::uint8_t>(above - thresholds.begin());
-        }
+  for_each_tile_of(x, threads, [&](std::size_t first, std::size_t count, const float* samples, std::size_t) {
+    for (const std::uint32_t d : varying_) {
+      const std::vector<float>& thresholds = thresholds_[d];
+      std::uint8_t* bins = bins_.data() + d * samples_ + first;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto above = std::lower_bound(thresholds.begin(), thresholds.end(), samples[i * dimension + d]);
+        bins[i] = static_cast<std::uint8_t>(above - thresholds.begin());
       }
-    });
+    }
   });
 }
 

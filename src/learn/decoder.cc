@@ -91,38 +91,20 @@ RidgeSums GroupSums::of_features() const {
 
 RidgeRegression fit_decoder(const HashEncoder& encoder, const Vectors& x, double lambda1, Threads& threads) {
   const std::size_t tile = samples_per_tile(x.dimension());
-  struct Worker {
-    RidgePartialSums sums;
-    std::vector<float> floats;
-    std::vector<std::uint8_t> codes;
-    std::vector<float> b;
-    HashEncoder::Scratch scratch;
-  };
-  std::vector<Worker> workers;
-  for (int i = 0; i < threads.count(); ++i) {
-    workers.push_back({RidgePartialSums(encoder.bits(), x.dimension()), {}, {}, {}, {}});
-  }
   RidgeSums total(encoder.bits(), x.dimension());
-  TreeSum<RidgeSums> sums(total);
-  threads.in_order(
-      blocks_of(x.size()),
-      [&](std::size_t block, int worker) {
-        Worker& own = workers[static_cast<std::size_t>(worker)];
-        own.floats.resize(tile * x.dimension());
-        own.sums.clear();
-        for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-          const float* samples = x.floats(first, count, own.floats.data());
-          own.codes.resize(count * encoder.bytes_per_code());
-          encoder.encode(samples, count, own.scratch, own.codes.data());
-          own.b.resize(count * encoder.bits());
-          unpack_signs(own.codes.data(), encoder.bits(), count, own.b.data());
-          own.sums.add(samples, own.b.data(), count);
-        });
-      },
-      [&](std::size_t, int worker) {
-        sums.add([&](RidgeSums& sum) { workers[static_cast<std::size_t>(worker)].sums.assign_to(sum); });
-      });
-  if (const RidgeSums* sum = sums.total()) total += *sum;
+  const RidgePartialSums zero(encoder.bits(), x.dimension());
+  sum_over_samples(threads, x.size(), zero, total, [&](const Range& block, RidgePartialSums& sums) {
+    std::vector<float> floats(tile * x.dimension());
+    std::vector<std::uint8_t> codes(tile * encoder.bytes_per_code());
+    std::vector<float> b(tile * encoder.bits());
+    HashEncoder::Scratch scratch;
+    for_each_tile(block, tile, [&](std::size_t first, std::size_t count) {
+      const float* samples = x.floats(first, count, floats.data());
+      encoder.encode(samples, count, scratch, codes.data());
+      unpack_signs(codes.data(), encoder.bits(), count, b.data());
+      sums.add(samples, b.data(), count);
+    });
+  });
   return fit_ridge(total, lambda1);
 }
 

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/blocks.h"
-#include "bdnn/vectors.h"
+#include "data/tiles.h"
 #include "linalg/matrix.h"
 #include "model/anchor_form.h"
 
@@ -24,20 +23,10 @@ inline std::size_t anchor_count(int asked, int by_default, std::size_t samples) 
 // several threads at once.
 template <class Work>
 void for_each_kernel_tile(const AnchorKernel& kernel, const Vectors& x, Threads& threads, const Work& work) {
-  struct Room {
-    EncoderScratch scratch;
-    std::vector<float> samples;
-  };
-  std::vector<Room> rooms(static_cast<std::size_t>(threads.count()));
-  const std::size_t tile = samples_per_tile(x.dimension());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int worker) {
-    Room& room = rooms[static_cast<std::size_t>(worker)];
-    room.samples.resize(tile * x.dimension());
-    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-      const float* samples = x.floats(first, count, room.samples.data());
-      work(first,
-           view(static_cast<const float*>(kernel.features(samples, count, room.scratch)), kernel.anchors(), count));
-    });
+  std::vector<EncoderScratch> scratch(static_cast<std::size_t>(threads.count()));
+  for_each_tile_of(x, threads, [&](std::size_t first, std::size_t count, const float* samples, std::size_t worker) {
+    const float* phi = kernel.features(samples, count, scratch[worker]);
+    work(first, view(phi, kernel.anchors(), count));
   });
 }
 

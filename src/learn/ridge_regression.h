@@ -54,31 +54,17 @@ RidgeRegression fit_ridge(const RidgeSums& sums, double lambda);
 double mean_squared_error(const RidgeSums& sums, const RidgeRegression& regression);
 
 // Adds to `total` the sums over a set: work(partial, first, count, x) adds those of a tile of it, whose samples x it is
-// given. Partial sums are taken block by block, and added up in a fixed tree, whatever the number of threads.
+// given.
 template <class Partial, class Total, class Work>
 void add_sums_over(const TrainingSet& set, const Partial& zero, Total& total, Threads& threads, const Work& work) {
   const std::size_t tile = samples_per_tile(set.dimension());
-  std::vector<Partial> partials(static_cast<std::size_t>(threads.count()), zero);
-  std::vector<std::vector<float>> x(static_cast<std::size_t>(threads.count()));
-  TreeSum<Total> sums(total);
-  threads.in_order(
-      blocks_of(set.size()),
-      [&](std::size_t block, int worker) {
-        auto& partial = partials[static_cast<std::size_t>(worker)];
-        auto& samples = x[static_cast<std::size_t>(worker)];
-        samples.resize(tile * set.dimension());
-        partial.clear();
-        for_each_tile(block_range(block, set.size()), tile, [&](std::size_t first, std::size_t count) {
-          set.load(first, count, samples.data());
-          work(partial, first, count, samples.data());
-        });
-      },
-      [&](std::size_t, int worker) {
-        const Partial& partial = partials[static_cast<std::size_t>(worker)];
-        sums.add([&](Total& sum) { partial.assign_to(sum); });
-        if constexpr (requires { partial.add_counts_to(total); }) partial.add_counts_to(total);
-      });
-  if (const Total* sum = sums.total()) total += *sum;
+  sum_over_samples(threads, set.size(), zero, total, [&](const Range& block, Partial& partial) {
+    std::vector<float> x(tile * set.dimension());
+    for_each_tile(block, tile, [&](std::size_t first, std::size_t count) {
+      set.load(first, count, x.data());
+      work(partial, first, count, x.data());
+    });
+  });
 }
 
 // The sums of a regression of samples of `dimension` on `features` features.

@@ -1,9 +1,9 @@
-#include "base/blocks.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "bdnn/codes.h"
 #include "bdnn/methods.h"
 #include "bdnn/version.h"
+#include "data/tiles.h"
 #include "learn/decoder.h"
 #include "learn/reduction.h"
 #include "methods/ba/ba.h"
@@ -28,7 +28,7 @@
 #include "methods/sklsh/sklsh.h"
 #include "methods/sph/sph.h"
 #include "methods/uh_bdnn/uh_bdnn.h"
-#include "model/form.h"
+#include "model/hash_function.h"
 
 namespace bdnn {
 namespace {
@@ -110,12 +110,8 @@ OptionValues printed(Preparation preparation) {
 Vectors of_unit_length(const Vectors& vectors, Threads& threads) {
   const std::size_t dimension = vectors.dimension();
   std::vector<float> values(dimension * vectors.size());
-  threads.for_each(blocks_of(vectors.size()), [&](std::size_t block, int) {
-    const Range range = block_range(block, vectors.size());
-    std::vector<float> scratch(dimension);
-    for (std::size_t i = range.first; i < range.first + range.count; ++i) {
-      scale_to_unit_length(vectors.floats(i, 1, scratch.data()), dimension, 1, values.data() + i * dimension);
-    }
+  for_each_tile_of(vectors, threads, [&](std::size_t first, std::size_t count, const float* x, std::size_t) {
+    scale_to_unit_length(x, dimension, count, values.data() + first * dimension);
   });
   return {dimension, vectors.size(), std::move(values)};
 }
@@ -184,7 +180,7 @@ Model train(const Vectors& vectors, const TrainOptions& options, Progress& progr
   if (!task.checkpoint.path.empty()) task.checkpoint.identity = identity_of(task, options, model.record.options);
   Trained trained = method.train(task, resolved);
   model.function = std::move(trained.function);
-  if (to_unit_length) std::visit([](auto& function) { function.unit_inputs = true; }, model.function);
+  if (to_unit_length) scale_inputs_to_unit_length(model.function);
   if (options.decoder) {
     model.decoder = std::move(trained.decoder);
     if (!model.decoder) model.decoder = fitted_decoder(model, seen, threads);

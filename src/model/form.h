@@ -16,6 +16,8 @@
 //       class Encoder {                                                 // made ready to run; shared by all threads
 //        public:
 //         static constexpr bool kHasOutputs = true;                     // before the sign
+//         // Where kHasOutputs is false, in place of outputs(): what its codes are instead of signs, for messages.
+//         //   static constexpr std::string_view kCodes = "indices of codewords";
 //         explicit Encoder(const Network&);
 //         const float* outputs(const float* x, std::size_t count, EncoderScratch&) const;
 //         std::size_t encode(const float* x, std::size_t count, EncoderScratch&, std::uint8_t* codes) const;

@@ -524,7 +524,8 @@ TEST(Forms, HashFunctionsWithoutOutputsSaySo) {
   EXPECT_FALSE(encoder.has_outputs());
   const std::vector<float> x(7);
   HashEncoder::Scratch scratch;
-  EXPECT_BDNN_ERROR(encoder.outputs(x.data(), 1, scratch), misuse, "has no outputs before the sign");
+  EXPECT_BDNN_ERROR(encoder.outputs(x.data(), 1, scratch), misuse,
+                    "has no outputs before the sign; its codes are indices of codewords");
 }
 
 // A file as another program could write it: a projection and codewords of these shapes.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/blocks.h"
 #include "base/error.h"
 #include "bdnn/codes.h"
 #include "codes/bit_groups.h"
+#include "data/tiles.h"
 #include "linalg/activation.h"
 
 namespace bdnn {
@@ -102,6 +102,10 @@ std::vector<std::string> Model::describe() const {
     lines.insert(lines.begin(), fmt::format("{} -> {} principal components", reduction->inputs, reduction->outputs));
   }
   return lines;
+}
+
+void scale_inputs_to_unit_length(HashFunction& function) {
+  std::visit([](auto& f) { f.unit_inputs = true; }, function);
 }
 
 void validate(const HashFunction& function) {
@@ -200,10 +204,11 @@ const float* HashEncoder::outputs(const float* x, std::size_t count, Scratch& sc
   x = inputs(x, count, scratch);
   return std::visit(
       [&](const auto& encoder) -> const float* {
-        if constexpr (std::decay_t<decltype(encoder)>::kHasOutputs) {
+        using Encoder = std::decay_t<decltype(encoder)>;
+        if constexpr (Encoder::kHasOutputs) {
           return encoder.outputs(x, count, scratch);
         } else {
-          misuse("the model's hash function has no outputs before the sign; its codes are indices of codewords");
+          misuse("the model's hash function has no outputs before the sign; its codes are {}", Encoder::kCodes);
         }
       },
       encoder_);
@@ -215,14 +220,10 @@ std::size_t HashEncoder::encode(const float* x, std::size_t count, Scratch& scra
 }
 
 void outputs_of(const HashEncoder& encoder, const Vectors& x, Threads& threads, float* outputs) {
-  const std::size_t tile = samples_per_tile(encoder.dimension());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
-    std::vector<float> floats(tile * encoder.dimension());
-    HashEncoder::Scratch scratch;
-    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-      const float* h = encoder.outputs(x.floats(first, count, floats.data()), count, scratch);
-      std::copy_n(h, count * encoder.bits(), outputs + first * encoder.bits());
-    });
+  std::vector<HashEncoder::Scratch> scratch(static_cast<std::size_t>(threads.count()));
+  for_each_tile_of(x, threads, [&](std::size_t first, std::size_t count, const float* samples, std::size_t worker) {
+    const float* h = encoder.outputs(samples, count, scratch[worker]);
+    std::copy_n(h, count * encoder.bits(), outputs + first * encoder.bits());
   });
 }
 

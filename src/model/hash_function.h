@@ -13,6 +13,9 @@
 
 namespace bdnn {
 
+// The function divides vectors by their length before it sees them, from now on.
+void scale_inputs_to_unit_length(HashFunction& function);
+
 // Raises Error where a hash function, a reduction or a decoder is inconsistent.
 void validate(const HashFunction& function);
 void validate(const Model& model);

@@ -22,6 +22,7 @@ struct FormOf<ProductQuantizer> {
   class Encoder {
    public:
     static constexpr bool kHasOutputs = false;
+    static constexpr std::string_view kCodes = "indices of codewords";
 
     explicit Encoder(const ProductQuantizer& function);
 

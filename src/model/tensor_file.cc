@@ -8,13 +8,13 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/sizes.h"
 
 namespace bdnn {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 1 << 24;
-constexpr std::size_t kMaxExtent = std::size_t{1} << 40;
 constexpr const char* kMetadata = "__metadata__";
 
 // The checksum is of the whole file with these digits in its place.
@@ -212,20 +212,19 @@ std::span<const std::byte> TensorFileReader::tensor(const std::string& name, std
       offsets == nullptr || offsets->size() != 2) {
     broken(fmt::format("describes the tensor '{}' wrongly", name));
   }
-  std::size_t count = 1;
+  std::uint64_t bytes = size;
   shape.clear();
   for (const JsonValue& element : *extents) {
     const auto extent = element.as_whole();
-    if (!extent || *extent < 1 || *extent > kMaxExtent / count) {
+    if (!extent || *extent < 1 || !multiply_checked(bytes, *extent)) {
       broken(fmt::format("gives the tensor '{}' an impossible shape", name));
     }
     shape.push_back(*extent);
-    count *= *extent;
   }
   const auto begin = offsets->front().as_whole();
   const auto end = offsets->back().as_whole();
   if (!begin || !end) broken(fmt::format("gives the tensor '{}' impossible offsets", name));
-  if (*begin > *end || *end > tensors_.size() || *end - *begin != count * size) {
+  if (*begin > *end || *end > tensors_.size() || *end - *begin != bytes) {
     broken(fmt::format("does not hold the tensor '{}' whole: truncated or damaged", name));
   }
   return std::as_bytes(std::span(tensors_.substr(*begin, *end - *begin)));

@@ -5,12 +5,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "codes/origin.h"
 
 namespace bdnn {
 namespace {
 
-constexpr std::array<const char*, 3> kHashTableChoices = {"automatic", "always", "never"};
+constexpr std::string_view kHashTableChoices[] = {"automatic", "always", "never"};
+static_assert(std::size(kHashTableChoices) == std::size(kAllTables));
 
 // Members are written sorted by name.
 Json to_json(const FileSection& extent) {
@@ -118,6 +120,8 @@ SegmentRecord segment(const JsonValue& json) {
 
 std::string_view name_of(IndexOptions::Tables tables) { return kHashTableChoices[static_cast<std::size_t>(tables)]; }
 
+IndexOptions::Tables tables_by_name(const std::string& name) { return by_name(kAllTables, name, "choice of tables"); }
+
 std::string to_text(const Catalog& catalog) {
   Json segments = Json::array();
   for (const SegmentRecord& record : catalog.segments) segments.push_back(to_json(record));
@@ -140,11 +144,7 @@ Catalog parse_catalog(const std::string& text, const std::string& path) {
     catalog.next_id = json.whole_at("next_id");
     catalog.origin = origin_from(json);
     // Files of earlier programs do not say.
-    if (!json["tables"].is_null()) {
-      const auto name = std::find(kHashTableChoices.begin(), kHashTableChoices.end(), json.string_at("tables"));
-      if (name == kHashTableChoices.end()) failure("'tables' must be automatic, always or never");
-      catalog.tables = static_cast<IndexOptions::Tables>(name - kHashTableChoices.begin());
-    }
+    if (!json["tables"].is_null()) catalog.tables = tables_by_name(json.string_at("tables"));
     for (const JsonValue& record : json.array_at("segments")) catalog.segments.push_back(segment(record));
     return catalog;
   } catch (const Error& error) {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/locked_file.h"
 #include "bdnn/index.h"
-#include "codes/origin.h"
+#include "coding/codes_match.h"
 #include "search/catalog.h"
 #include "search/index_file.h"
 #include "search/segment_check.h"
@@ -173,14 +173,7 @@ IndexChange add(const std::string& path, const Codes& codes, const IndexKeys& ke
                 bool replace) {
   Change change(path, options);
   const Catalog& catalog = change.catalog();
-  if (codes.bits() != catalog.bits) {
-    misuse("{}: holds codes of {} bits, those to be added have {}; encode them with the same model", path, catalog.bits,
-           codes.bits());
-  }
-  if (!may_be_mixed(codes.origin(), catalog.origin)) {
-    misuse("{}: holds codes of model {} ({}), those to be added are of {} ({}); encode them alike", path,
-           catalog.origin.model, kind_of_codes(catalog.origin), codes.origin().model, kind_of_codes(codes.origin()));
-  }
+  with_name(path, [&] { check_can_be_added(catalog.bits, catalog.origin, codes); });
   if (codes.size() == 0) return {};
   if (catalog.names != !keys.names.empty()) {
     misuse("{}: the keys of its codes are {}; give {} for those to be added", path, catalog.names ? "names" : "ids",

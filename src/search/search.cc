@@ -1,13 +1,16 @@
 // search() of codes as they stand: a database that lives as long as the call.
 #include "bdnn/search.h"
 
-#include "base/error.h"
+#include "base/names.h"
 #include "search/answer.h"
 #include "search/content.h"
 #include "search/statistics.h"
 
 namespace bdnn {
 namespace {
+
+constexpr std::string_view kPlanNames[] = {"automatic", "scan", "mih", "bucket"};
+static_assert(std::size(kPlanNames) == std::size(kAllPlans));
 
 constexpr double kWorthIt = 4;  // times what making hash tables costs
 
@@ -23,22 +26,9 @@ bool want_hash_tables(const std::vector<Segment>& segments, std::size_t queries,
 
 }  // namespace
 
-std::string_view name_of(Plan plan) {
-  switch (plan) {
-    case Plan::automatic: return "automatic";
-    case Plan::scan: return "scan";
-    case Plan::mih: return "mih";
-    case Plan::bucket: return "bucket";
-  }
-  return "unknown";
-}
+std::string_view name_of(Plan plan) { return kPlanNames[static_cast<std::size_t>(plan)]; }
 
-Plan plan_by_name(const std::string& name) {
-  for (const Plan plan : {Plan::automatic, Plan::scan, Plan::mih, Plan::bucket}) {
-    if (name == name_of(plan)) return plan;
-  }
-  misuse("'{}' is no plan of search; there are automatic, scan, mih and bucket", name);
-}
+Plan plan_by_name(const std::string& name) { return by_name(kAllPlans, name, "plan of search"); }
 
 PlanEstimate explain(const Codes& database, std::size_t queries, const SearchOptions& options) {
   check_plan(database.bits(), options.plan);

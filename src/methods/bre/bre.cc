@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/format.h"
+#include "data/tiles.h"
 #include "learn/affine.h"
 #include "learn/anchors.h"
 #include "learn/class_samples.h"
@@ -58,14 +59,10 @@ void keep_anchors(AnchorNetwork& function, const std::vector<std::uint32_t>& use
 template <class Work>
 void for_each_centred_tile(const Vectors& x, const VectorXd& mean, Threads& threads, const Work& work) {
   const VectorXf rounded = mean.cast<float>();
-  const std::size_t tile = samples_per_tile(x.dimension());
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int) {
-    std::vector<float> scratch(tile * x.dimension());
-    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-      MatrixXf centred = view(x.floats(first, count, scratch.data()), x.dimension(), count);
-      centred.colwise() -= rounded;
-      work(first, std::move(centred));
-    });
+  for_each_tile_of(x, threads, [&](std::size_t first, std::size_t count, const float* samples, std::size_t) {
+    MatrixXf centred = view(samples, x.dimension(), count);
+    centred.colwise() -= rounded;
+    work(first, std::move(centred));
   });
 }
 

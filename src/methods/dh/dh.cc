@@ -1,7 +1,6 @@
 #include "methods/dh/dh.h"
 
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "base/error.h"
@@ -111,7 +110,7 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
     batches.next();
     sum += objective.evaluate(parameters.data(), batches.x(), batches.size(), gradient.data());
     const double done = static_cast<double>(step) / static_cast<double>(steps);
-    const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    const double rate = falling_rate(options.rate, done);
     adam.step(gradient.data(), rate, parameters.data(), task.threads);
     task.progress.update(stage, step + 1, steps);
     if ((step + 1) % round != 0) continue;

@@ -1,9 +1,9 @@
 #include "methods/kmh/kmh.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "learn/affine.h"
 #include "linalg/decompose.h"
 #include "methods/kmh/codebook.h"
@@ -237,7 +237,8 @@ std::vector<std::vector<std::size_t>> balanced_groups(const std::vector<double>&
       if (smallest == sizes.size() || logarithms[g] < logarithms[smallest]) smallest = g;
     }
     groups[smallest].push_back(k);
-    logarithms[smallest] += std::log(variances[k] / variances.back()) + 1;  // above 0, so that empty groups come first
+    // Above 0, so that empty groups come first.
+    logarithms[smallest] += portable_log(variances[k] / variances.back()) + 1;
   }
   return groups;
 }

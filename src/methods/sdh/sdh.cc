@@ -6,6 +6,7 @@
 
 #include "base/blocks.h"
 #include "base/random.h"
+#include "codes/hamming.h"
 #include "learn/affine.h"
 #include "learn/anchors.h"
 #include "learn/class_codes.h"
@@ -29,7 +30,7 @@ TargetCodes random_codes(std::size_t bits, std::size_t samples, std::uint64_t se
         draw = random.bits();
         left = 64;
       }
-      sign = (draw & 1) != 0 ? 1.0F : -1.0F;
+      sign = sign_of_bit((draw & 1) != 0);
       draw >>= 1;
       --left;
     }

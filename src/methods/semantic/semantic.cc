@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
 #include "base/blocks.h"
@@ -158,7 +157,7 @@ void fine_tune(const TrainingTask& task, const SemanticOptions& options, const T
     });
     sum += autoencoder.evaluate(parameters.data(), batches.x(), noise.data(), batches.size(), gradient.data());
     const double done = static_cast<double>(step) / static_cast<double>(steps);
-    const double rate = options.rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+    const double rate = falling_rate(options.rate, done);
     adam.step(gradient.data(), rate, parameters.data(), task.threads);
     task.progress.update(stage, step + 1, steps);
     if ((step + 1) % round != 0) continue;

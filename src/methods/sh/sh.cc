@@ -6,6 +6,7 @@
 #include <queue>
 #include <tuple>
 
+#include "data/tiles.h"
 #include "learn/affine.h"
 #include "model/hash_function.h"
 
@@ -26,19 +27,14 @@ OutputRanges output_ranges(const Network& network, const Vectors& x, Threads& th
   const OutputRanges none{VectorXf::Constant(rows, std::numeric_limits<float>::infinity()),
                           VectorXf::Constant(rows, -std::numeric_limits<float>::infinity())};
   std::vector<OutputRanges> found(static_cast<std::size_t>(threads.count()), none);
-  threads.for_each(blocks_of(x.size()), [&](std::size_t block, int worker) {
-    OutputRanges& own = found[static_cast<std::size_t>(worker)];
-    const std::size_t tile = samples_per_tile(x.dimension());
-    std::vector<float> floats(tile * x.dimension());
-    EncoderScratch scratch;
-    for_each_tile(block_range(block, x.size()), tile, [&](std::size_t first, std::size_t count) {
-      const float* outputs = encoder.outputs(x.floats(first, count, floats.data()), count, scratch);
-      const auto h = view(outputs, encoder.bits(), count);
-      for (Eigen::Index i = 0; i < h.cols(); ++i) {
-        own.least = own.least.cwiseMin(h.col(i));
-        own.most = own.most.cwiseMax(h.col(i));
-      }
-    });
+  std::vector<EncoderScratch> scratch(found.size());
+  for_each_tile_of(x, threads, [&](std::size_t, std::size_t count, const float* samples, std::size_t worker) {
+    OutputRanges& own = found[worker];
+    const auto h = view(encoder.outputs(samples, count, scratch[worker]), encoder.bits(), count);
+    for (Eigen::Index i = 0; i < h.cols(); ++i) {
+      own.least = own.least.cwiseMin(h.col(i));
+      own.most = own.most.cwiseMax(h.col(i));
+    }
   });
   OutputRanges all = none;  // the extremes do not depend on which thread met them
   for (const auto& [least, most] : found) {
