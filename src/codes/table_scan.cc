@@ -62,7 +62,7 @@ void fill_tables(std::size_t rows, const ScanTask* tasks, std::size_t task_count
   }
 }
 
-// The thresholds of the tasks, and what becomes of codes that are nearer.
+// The thresholds of the tasks, and the handling of nearer codes.
 template <class Lane>
 class Reporter {
  public:
@@ -71,11 +71,11 @@ class Reporter {
     for (std::size_t q = 0; q < task_count; ++q) limit(q);
   }
 
-  // Sums stay at 255 once they get there, so that is a limit for them as well.
+  // Sums saturate at 255, so that is the largest limit.
   HWY_INLINE Numbers limits() const { return load(limits_); }
   HWY_INLINE std::uint32_t wanted() const { return wanted_; }
 
-  // A code for those of its queries that it is near enough to. `lines` points at its lane 0.
+  // Reports a code to the queries that it is near enough to. `lines` points at its lane 0.
   HWY_NOINLINE void report(std::uint32_t queries, const Numbers& sums, const std::uint8_t* lines, std::size_t row) {
     alignas(kQueriesPerTable) std::uint8_t distances[kQueriesPerTable];
     for (std::size_t i = 0; i < kVectors; ++i) {
@@ -114,7 +114,7 @@ class Reporter {
   ScanTask* tasks_;
   HitSink sink_;
   alignas(kQueriesPerTable) std::uint8_t limits_[kQueriesPerTable] = {};
-  std::uint32_t wanted_ = 0;  // queries that anything is near enough to
+  std::uint32_t wanted_ = 0;  // queries with a positive threshold
 };
 
 // kLanes is the number of lanes of a code, 0 where only `any_lanes` knows.
@@ -205,7 +205,7 @@ double table_line_cost(const CodeLayout& layout) {
 }
 
 std::size_t queries_by_tables(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
-  constexpr std::size_t kLeastCodes = 4096;  // that are worth making tables for
+  constexpr std::size_t kLeastCodes = 4096;  // for which building tables pays
   if (codes < kLeastCodes) return 0;
   const double by_tables = table_line_cost(layout);
   const std::size_t rest = queries % kQueriesPerTable;
