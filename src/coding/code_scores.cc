@@ -21,7 +21,7 @@ RankBy rank_by_name(const std::string& name) {
   for (const RankBy rank : {RankBy::hamming, RankBy::spherical, RankBy::asymmetric, RankBy::reconstruction}) {
     if (name == name_of(rank)) return rank;
   }
-  misuse("there is no ranking '{}'; there are hamming, spherical, asymmetric and reconstruction", name);
+  misuse("unknown ranking '{}'; the rankings are hamming, spherical, asymmetric and reconstruction", name);
 }
 
 CodeScores::CodeScores(const Model& model, RankBy by) : bits_(model.bits()), dimension_(model.dimension()) {
@@ -75,7 +75,7 @@ void CodeScores::tables(const Vectors& queries, std::size_t first, Scratch& scra
       constants[i / bits_] += static_cast<double>(t[i]) * static_cast<double>(t[i]) + 1;
     }
   }
-  if (tables.size() < count) tables.resize(count);  // never fewer, whose memory would be lost
+  if (tables.size() < count) tables.resize(count);  // never shrinks, which would free memory
   const std::size_t size = bytes_for_bits(bits_) * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
     const bool finite =
