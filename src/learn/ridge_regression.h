@@ -21,7 +21,7 @@ struct RidgeRegression {
   VectorXf c;  // D
 };
 
-// The sums over samples that the regression is a function of.
+// The sums over samples that determine the regression.
 struct RidgeSums {
   MatrixXd bb;         // B B^T
   VectorXd b;          // B 1
@@ -53,8 +53,8 @@ RidgeRegression fit_ridge(const RidgeSums& sums, double lambda);
 // 1/2m ||X - W B - c 1^T||^2
 double mean_squared_error(const RidgeSums& sums, const RidgeRegression& regression);
 
-// Adds to `total` the sums over a set: work(partial, first, count, x) adds those of a tile of it, whose samples x it is
-// given. Partial sums are taken block by block, and added up in a fixed tree, whatever the number of threads.
+// Adds to `total` the sums over a set: work(partial, first, count, x) adds those of a tile with the samples
+// x. Partial sums are taken block by block, and added up in a fixed tree, whatever the number of threads.
 template <class Partial, class Total, class Work>
 void add_sums_over(const TrainingSet& set, const Partial& zero, Total& total, Threads& threads, const Work& work) {
   const std::size_t tile = samples_per_tile(set.dimension());
