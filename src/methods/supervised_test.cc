@@ -130,7 +130,7 @@ TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
   options.labels.assign(80, -1);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled (-1); " + GetParam().method);
   options.labels.clear();
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "learns from labels; give them");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "learns from labels; give one label per vector");
 }
 
 TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {

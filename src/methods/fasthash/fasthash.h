@@ -1,8 +1,8 @@
 // FastHash: supervised hashing with boosted decision trees (Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014).
 //
 // Bit after bit, in two steps: the best bit of all training samples, given their labels and the bits before
-// (bit_inference.h); then boosted trees that predict it (learn/tree_booster.h). What the trees predict, mistakes
-// included, is the bit that the next ones build on.
+// (bit_inference.h); then boosted trees that predict it (learn/tree_booster.h). The trees' predictions,
+// mistakes included, are the bit that later bits build on.
 #pragma once
 
 #include "methods/fasthash/bit_inference.h"
@@ -13,10 +13,11 @@ namespace bdnn {
 struct FastHashOptions {
   int trees = 200;    // per bit
   int depth = 6;      // of each tree
-  int features = 80;  // that a tree may use, at random; no more than there are
-  double trim = 0.9;  // samples that carry this share of the weight choose splits
+  int features = 80;  // random features that each tree may use; at most the dimension
+  double trim = 0.9;  // splits are chosen on the samples that carry this share of the weight
   PairLoss loss = PairLoss::hinge;
-  int groups = 4096;  // up to which pairs of all samples count (bit_inference.h); beyond, of as many random ones
+  int groups = 4096;  // groups up to which pairs of all samples count (bit_inference.h); with more, pairs of this many
+                      // random samples
 };
 
 Method fasthash_method();
