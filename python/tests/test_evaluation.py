@@ -50,7 +50,7 @@ def test_evaluate_encodes_vectors(data, itq):
 
 
 @pytest.mark.parametrize("wrong, message", [
-    ({}, "what is relevant"), ({"neighbors": [[0]], "query_labels": [1]}, "not both"), ({"neighbors": [[-1]]}, "no positions"),
+    ({}, "what is relevant"), ({"neighbors": [[0]], "query_labels": [1]}, "not both"), ({"neighbors": [[-1]]}, "not positions"),
     ({"neighbors": [0]}, "two-dimensional"), ({"neighbors": [[0], [1]]}, "2 rows for 1 queries"),
     ({"neighbors": [[0]], "ties": "x"}, "ties='x'"), ({"neighbors": [[0]], "rank_by": "x"}, "rank_by='x'"),
     ({"neighbors": [[0]], "rank_by": "asymmetric"}, "give hasher"), ({"neighbors": [[9]]}, "9"),
