@@ -166,7 +166,7 @@ TEST(Vectors, RefuseWhatCannotBe) {
   EXPECT_EQ(vectors.slice(1, 3).size(), 3U);
   EXPECT_BDNN_ERROR(vectors.slice(1, 4), misuse, "4 vectors starting at number 1 were requested, but there are only 4");
   EXPECT_BDNN_ERROR(vectors.slice(5, 0), misuse, "from number 5 on");
-  EXPECT_BDNN_ERROR(vectors.slice(1, kHuge), misuse, "and there are 4");
+  EXPECT_BDNN_ERROR(vectors.slice(1, kHuge), misuse, "but there are only 4");
   EXPECT_BDNN_ERROR(Vectors(kHuge / 2 + 1, 2, std::vector<float>()), misuse, "0 values were given");
   EXPECT_BDNN_ERROR(Vectors({kHuge / 4, 2, Element::f32}, nullptr), misuse, "more than memory can hold");
   EXPECT_BDNN_ERROR(Vectors::view(static_cast<const float*>(nullptr), 2, 2), misuse, "without their elements");
@@ -176,7 +176,7 @@ TEST(Vectors, RefuseWhatCannotBe) {
 TEST(Codes, RefuseWhatCannotBe) {
   const Codes codes(8, 4, std::vector<std::uint8_t>(4));
   EXPECT_EQ(codes.slice(4, 0).size(), 0U);
-  EXPECT_BDNN_ERROR(codes.slice(1, kHuge), misuse, "and there are 4");
+  EXPECT_BDNN_ERROR(codes.slice(1, kHuge), misuse, "but there are only 4");
   EXPECT_BDNN_ERROR(Codes(16, kHuge / 2 + 1, std::vector<std::uint8_t>()), misuse, "0 bytes were given");
   EXPECT_BDNN_ERROR(Codes(16, kHuge / 2 + 1, std::shared_ptr<const std::uint8_t>()), misuse, "more than memory");
   EXPECT_BDNN_ERROR(Codes(16, 1, std::shared_ptr<const std::uint8_t>()), misuse, "without their bytes");

@@ -107,7 +107,7 @@ def test_protocols(data, tmp_path, program):
     hasher = bdnn.ITQ(n_bits=16, rotations=5, random_state=2).fit(x[:300])
     expected = bdnn.evaluate(x[:300], x[300:], hasher=hasher, database_labels=y[:300], query_labels=y[300:])
     assert rows[-1]["metrics"]["mAP"] == expected["mAP"]
-    with pytest.raises(bdnn.MisuseError, match="no method 'x'"):
+    with pytest.raises(bdnn.MisuseError, match="unknown method 'x'"):
         protocol.run(loaded, "x")
     with pytest.raises(OSError):
         bdnn.Protocol(tmp_path / "none.toml")

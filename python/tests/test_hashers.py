@@ -204,7 +204,7 @@ def test_codes_that_are_none(itq):
                            (np.zeros(2, np.uint8), "Expected 2D")):
         with pytest.raises(bdnn.MisuseError, match=message):
             itq.inverse_transform(wrong)
-    with pytest.raises(bdnn.MisuseError, match="other values than -1 and 1"):
+    with pytest.raises(bdnn.MisuseError, match="values other than -1 and 1"):
         clone_fitted(itq, output="signs").inverse_transform(np.zeros((1, 16)))
 
 

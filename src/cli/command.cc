@@ -91,8 +91,8 @@ Option add_pca_option(Verb verb, std::size_t& pca, const std::string& condition)
   return verb
       .number("--pca", pca,
               condition +
-                  "Reduce vectors to this many principal components first; the reduction becomes part of the "
-                  "model, which takes the original vectors")
+                  "Reduce vectors to this many principal components first; the reduction becomes part of the model,\n"
+                  "which takes the original vectors")
       .at_least_1();
 }
 

@@ -177,7 +177,7 @@ TEST_F(Hdf5, RefusesWhatHoldsNoVectors) {
   { const RawFile empty(path_); }
   EXPECT_HAS(open_error(path_), "it has nothing");
   spill(path_, "not at all HDF5");
-  EXPECT_HAS(open_error(path_), path_ + ": does not have HDF5's signature");
+  EXPECT_HAS(open_error(path_), path_ + ": is not an HDF5 file: it lacks the signature");
 }
 
 TEST_F(Hdf5, RefusesSizesThatOverflow) {

@@ -166,7 +166,7 @@ class Getter {
       for (const auto& name : {file.name, content, content + ".gz"}) {
         const std::string path = folder + "/" + name;
         const FileCheck check = check_content(path, name, file, progress_);
-        if (check.state == FileState::different) note_(fmt::format("{}: differs: {}", path, check.why));
+        if (check.state == FileState::different) note_(fmt::format("{}: is a different file: {}", path, check.why));
         if (check.state != FileState::good) continue;
         if (name == file.name) {
           copy_file(path, path_of(file));

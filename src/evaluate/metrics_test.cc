@@ -276,7 +276,7 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
 
   auto self = Relevance::labels({1, 2, 3}, {1, 2});
   self.self = {0};
-  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "is given for 1 queries, and there are 2");
+  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "are given for 1 queries, but there are 2");
   self.self = {0, 3};
   EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "query 1 leaves out code 3, and the database has codes 0 to 2");
   self.self = {-2, 0};

@@ -85,9 +85,9 @@ TEST(Protocol, MistakesAreNamedWithTheirLine) {
   expect(head + "[relevance]\nkind = \"neighbours\"\nneighbours = -5\n",
          "'neighbours' must be a whole number, 0 or more");
   expect(head + "[relevance]\nkind = \"neighbours\"\n[metrics]\nradii = [1, \"x\"]\n", "'radii' must be whole numbers");
-  expect(head, "[relevance] must say its kind");
+  expect(head, "[relevance] must state its kind");
   expect(head + "[relevance]\nkind = \"labels\"\n", "needs labels of the database and of the queries");
-  expect("[relevance]\nkind = \"labels\"\n", "give either [collection]");
+  expect("[relevance]\nkind = \"labels\"\n", "give either a [collection]");
   expect("colour = 1\n" + head, "line 1: unknown key 'colour' at the top");
   expect("[collection]\nvectors = \"c\"\n[relevance]\nkind = \"labels\"\n", "a split needs queries_per_class");
 }
@@ -201,7 +201,7 @@ TEST(Dataset, MistakesAreNamed) {
                     "8 labels for 9 vectors");
   testing::write_file(directory / "b.csv", "1,2,3\n");
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
-                    "parts of one set must agree");
+                    "all parts of a set must agree");
 }
 
 }  // namespace

@@ -323,7 +323,8 @@ TEST(PcaOption, MistakesSayWhatIsPossible) {
     const float* v = x.floats(i, 1, nullptr);
     flat.insert(flat.end(), {v[0], v[1], v[0] + v[1]});
   }
-  EXPECT_BDNN_ERROR(train(Vectors(3, 40, flat), with("3")), misuse, "vary in only 2 directions, 3 principal");
+  EXPECT_BDNN_ERROR(train(Vectors(3, 40, flat), with("3")), misuse,
+                    "vary in only 2 directions, too few for 3 principal");
   EXPECT_FALSE(train(x, with("0")).reduction.has_value());
   EXPECT_EQ(train(x, with("6")).reduction->outputs, 6U);
 }

@@ -84,7 +84,7 @@ class SupervisedMethod : public ::testing::TestWithParam<Variant> {
       if (random.uniform() < unlabelled) label = -1;
     }
     if (GetParam().name() == "sh-bdnn:paper" && bits > dimension) {
-      EXPECT_BDNN_ERROR(train(train_on.x, options), misuse, "each bit takes a direction of its own");
+      EXPECT_BDNN_ERROR(train(train_on.x, options), misuse, "bits need as many directions");
       return;
     }
     const Distances found = distances(train(train_on.x, options), train_on, fresh);

@@ -404,7 +404,7 @@ class Datasets(CommandLine):
         write(self.path("mine/images"), self.images)  # not compressed
         write(self.path("mine/base.fvecs.gz"), gzip.compress(self.fvecs))
         write(self.path("mine/notes.bin"), b"nodes")  # another
-        result = self.get_fails_with_mine("mine/notes.bin: is another file")
+        result = self.get_fails_with_mine("mine/notes.bin: is a different file")
         self.assertEqual(result, ["base.bvecs", "images.gz"])
         write(self.path("mine/notes.bin"), b"notes")
         self.get("--from", self.path("mine"))

@@ -343,14 +343,14 @@ class Mistakes(CommandLine):
     def test_compressed_outputs_are_compressed_or_refused(self):
         self.data()
         for name in ("y.npy.gz", "y.fvecs.gz", "y.csv.gz", "y.npy.GZ"):
-            self.fails(2, "is not written compressed", "convert", self.path("x.npy"), self.path(name))
+            self.fails(2, "cannot be written compressed", "convert", self.path("x.npy"), self.path(name))
         self.ok("convert", self.path("x.npy"), self.path("y.idx.GZ"))
         self.assertEqual(read(self.path("y.idx.GZ"))[:2], b"\x1f\x8b")
         write(self.path("e.bin.gz"), bytes.fromhex("1f8b08000000000000030300000000000000000000"[:40]))
         self.fails(1, "holds no labels", "convert", "--as-labels", self.path("e.bin.gz"), self.path("out.npy"))
         np.save(self.path("l.npy"), np.arange(400))
         self.fails(2, "needs a label per image; give --labels", "convert", self.path("x.npy"), self.path("y.bin"))
-        self.fails(2, "file of their own by --as-labels", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
+        self.fails(2, "separate file with --as-labels", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
 
     def test_a_bad_first_row_is_no_heading(self):
         write(self.path("x.csv"), b"1,2,NA\n4,5,6\n")

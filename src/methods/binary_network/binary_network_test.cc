@@ -258,7 +258,7 @@ TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
   options.set = {{"group", "8"}};
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "cannot take 264 bits in groups of 8: 4 is possible up to");
   options.bits = 16;
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 is for codes that a decoder learns");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 needs codes learned with the decoder");
   options.profile = "paper";
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8 take code_start=outputs");
 }
