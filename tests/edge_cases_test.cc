@@ -165,9 +165,9 @@ TEST(Vectors, RefuseWhatCannotBe) {
   const Vectors vectors = some_vectors(4);
   EXPECT_EQ(vectors.slice(4, 0).size(), 0U);
   EXPECT_EQ(vectors.slice(1, 3).size(), 3U);
-  EXPECT_BDNN_ERROR(vectors.slice(1, 4), misuse, "4 vectors from number 1 on were asked for, and there are 4");
+  EXPECT_BDNN_ERROR(vectors.slice(1, 4), misuse, "4 vectors starting at number 1 were requested, but there are only 4");
   EXPECT_BDNN_ERROR(vectors.slice(5, 0), misuse, "from number 5 on");
-  EXPECT_BDNN_ERROR(vectors.slice(1, kHuge), misuse, "and there are 4");
+  EXPECT_BDNN_ERROR(vectors.slice(1, kHuge), misuse, "but there are only 4");
   EXPECT_BDNN_ERROR(Vectors(kHuge / 2 + 1, 2, std::vector<float>()), misuse, "0 values were given");
   EXPECT_BDNN_ERROR(Vectors({kHuge / 4, 2, Element::f32}, nullptr), misuse, "more than memory can hold");
   EXPECT_BDNN_ERROR(Vectors::view(static_cast<const float*>(nullptr), 2, 2), misuse, "without their elements");
@@ -177,7 +177,7 @@ TEST(Vectors, RefuseWhatCannotBe) {
 TEST(Codes, RefuseWhatCannotBe) {
   const Codes codes(8, 4, std::vector<std::uint8_t>(4));
   EXPECT_EQ(codes.slice(4, 0).size(), 0U);
-  EXPECT_BDNN_ERROR(codes.slice(1, kHuge), misuse, "and there are 4");
+  EXPECT_BDNN_ERROR(codes.slice(1, kHuge), misuse, "but there are only 4");
   EXPECT_BDNN_ERROR(Codes(16, kHuge / 2 + 1, std::vector<std::uint8_t>()), misuse, "0 bytes were given");
   EXPECT_BDNN_ERROR(Codes(16, kHuge / 2 + 1, std::shared_ptr<const std::uint8_t>()), misuse, "more than memory");
   EXPECT_BDNN_ERROR(Codes(16, 1, std::shared_ptr<const std::uint8_t>()), misuse, "without their bytes");
@@ -238,7 +238,7 @@ TEST(MovedFrom, ObjectsRaiseErrorAndCanBeAssignedTo) {
 TEST(Threads, NegativeAndAbsurdNumbersAreRefused) {
   const Codes codes(8, 4, std::vector<std::uint8_t>(4));
   for (const int threads : {-1, std::numeric_limits<int>::min(), 4097, 100'000, std::numeric_limits<int>::max()}) {
-    const std::string text = fmt::format("{} threads were asked for; ask for 1 to 4096", threads);
+    const std::string text = fmt::format("{} threads are not possible; ask for 1 to 4096", threads);
     EXPECT_BDNN_ERROR(search(codes, codes, {.threads = threads}), misuse, text);
     EXPECT_BDNN_ERROR(train(some_vectors(), {.method = "itq", .bits = 2, .threads = threads}), misuse, text);
     EXPECT_BDNN_ERROR(Searcher{threads}, misuse, text);

@@ -32,7 +32,7 @@ class Codes {
  public:
   Codes() = default;
   Codes(const Codes&) = default;
-  Codes(Codes&& other) noexcept { swap(other); }  // leaves an empty one, as Codes() is
+  Codes(Codes&& other) noexcept { swap(other); }  // leaves `other` empty
   Codes& operator=(Codes other) noexcept {
     swap(other);
     return *this;

@@ -1,9 +1,9 @@
-// Public datasets by name: which there are, and getting them.
+// Public datasets: which ones exist, and how to get them by name.
 //
 //     for (const auto& file : bdnn::get_dataset("mnist", {.data = "data"}, progress)) std::cout << file.path << "\n";
 //
-// Files come from disk, from package mirrors or from their canonical addresses, and are put in place when their
-// checksum is right. docs/datasets.md describes catalogues.
+// Files come from disk, package mirrors or their canonical addresses, and are put in place only if their checksum
+// matches. docs/datasets.md describes catalogues.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace bdnn {
 
 struct DatasetFacts {
-  std::string name;  // also of its folder
+  std::string name;  // also the name of its folder
   std::string title;
   std::string about;    // one line
   std::string vectors;  // "60,000 + 10,000"
@@ -24,24 +24,25 @@ struct DatasetFacts {
   std::vector<std::string> files;
 };
 
-// In the order of the catalogue: a TOML file, or bdnn's own if the name is empty.
+// The datasets of a catalogue, in its order: a TOML file, or the built-in catalogue if `catalog` is empty.
 std::vector<DatasetFacts> list_datasets(const std::string& catalog = {});
 
 struct GetOptions {
-  std::string data = "data";  // the dataset's folder is in this one
-  std::string from = {};      // a folder to look for its files and archives in first; "": none
-  bool replace = false;       // files of the same name that are others; otherwise they are an error
+  std::string data = "data";  // folder that contains the dataset's folder
+  std::string from = {};      // folder to look in first for its files and archives; "": none
+  bool replace = false;       // replace existing files that differ from the dataset's; otherwise they raise Error
 };
 
 struct GottenFile {
   std::string path;
-  std::string source;  // "" if it was there already
+  std::string source;  // "" if the file existed already
 };
 
-using Note = std::function<void(const std::string&)>;  // a line on what is going on
+using Note = std::function<void(const std::string&)>;  // receives progress notes, one line each
 
-// The dataset of this name or alias. What fails leaves no other trace than a download to be resumed, NAME.part. Waits
-// for another process that is getting the same dataset. Raises Error with the reasons of all sources.
+// Gets the dataset with this name or alias. A failure leaves at most a partial download, NAME.part, which the next call
+// resumes. Waits for another process that is getting the same dataset. If every source fails, raises Error with all
+// reasons.
 std::vector<GottenFile> get_dataset(const std::string& name, const GetOptions& options, Progress& progress,
                                     const Note& note = {}, const std::string& catalog = {});
 

@@ -38,8 +38,8 @@ struct CodesDiagnostics {
 };
 CodesDiagnostics diagnose_codes(const Codes& codes, int threads = 0);
 
-// Whether the codes tell vectors apart: in a line, and what is wrong with them, if anything. `of_classes`: codes that
-// were learned from labels, which may be few.
+// How well the codes tell vectors apart: a one-line summary, and a warning for each problem. `of_classes`: the codes
+// were learned from labels, so few distinct codes are no problem.
 std::string summary_of(const CodesDiagnostics& diagnostics);  // "10000 codes: 9731 distinct, no constant bits"
 std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool of_classes);
 

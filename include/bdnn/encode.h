@@ -14,7 +14,7 @@
 
 namespace bdnn {
 
-// Which codes a model gives.
+// Which codes to compute, and how.
 struct EncodeOptions {
   // false: the signs of the hash function, for Hamming distance. true: nearby codes with a smaller
   // reconstruction error by the decoder, for search by reconstruction (bdnn/scores.h).
@@ -49,7 +49,8 @@ class Encoder {
   void encode(const Vectors& vectors, std::uint8_t* codes);
   Codes encode(const Vectors& vectors);
 
-  // The hash function's outputs before the sign, bits() floats per vector. One without outputs raises Error.
+  // The hash function's outputs before the sign, bits() floats per vector. A hash function without outputs raises
+  // Error.
   void outputs(const Vectors& vectors, float* outputs);
 
  private:

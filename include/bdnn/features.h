@@ -2,8 +2,8 @@
 //
 //     bdnn::gist_features({"train-images-idx3-ubyte.gz"}, "train.fvecs", {}, progress);
 //
-// Images come from idx files (MNIST), CIFAR-10 batches, image files, and folders of image files, which are taken in the
-// order of their paths, subfolders included. PGM and PPM are always read; PNG, JPEG and others if bdnn was built with
+// Images come from idx files (MNIST), CIFAR-10 batches, image files, and folders of image files, which are read in
+// path order, subfolders included. PGM and PPM are always read; PNG, JPEG and others if bdnn was built with
 // OpenCV. Features are written in any format of vectors that can be written, in memory that does not grow with the
 // number of images. They depend neither on the number of threads nor on other images.
 #pragma once
@@ -19,10 +19,10 @@ namespace bdnn {
 // GIST (Oliva and Torralba, IJCV 2001), as their program LMgist computes it; docs/features.md has the formulas.
 struct GistOptions {
   std::vector<std::size_t> orientations = {8, 8, 8, 8};  // per scale, the finest first; {8, 8, 4}: 320 features
-  std::size_t blocks = 4;                                // averages over a grid of blocks x blocks
+  std::size_t blocks = 4;                                // features are averages over a grid of blocks x blocks
   // Images are scaled and cropped to size x size. 0: their own size, cropped to a square; 256 for image files.
   std::size_t size = 0;
-  std::size_t border = 32;  // images are continued, mirrored, by so many pixels against effects of the border
+  std::size_t border = 32;  // width in pixels of the mirrored border around images, against edge effects
   int threads = 0;          // 0: one per core
 };
 std::size_t gist_dimension(const GistOptions& options);  // 512 by default
@@ -30,24 +30,24 @@ std::size_t gist_dimension(const GistOptions& options);  // 512 by default
 // The outputs of a layer of a neural network (ONNX, Caffe, TensorFlow), through OpenCV's dnn module.
 struct CnnOptions {
   std::string network;                   // .onnx, .caffemodel or .pb
-  std::string config;                    // Caffe: the .prototxt; TensorFlow: maybe a .pbtxt
+  std::string config;                    // Caffe: the .prototxt; TensorFlow: optionally a .pbtxt
   std::string layer;                     // "": the last
   std::size_t size = 224;                // images are scaled to size x size pixels, as bytes ...
   bool cubic = false;                    // ... by cubic interpolation, otherwise linear
-  std::vector<double> mean = {0, 0, 0};  // subtracted from the channels, in the order of `bgr` ...
+  std::vector<double> mean = {0, 0, 0};  // subtracted from the channels, in the order that `bgr` sets ...
   double scale = 1;                      // ... then multiplied
-  bool bgr = false;                      // order of the channels: blue, green, red, as Caffe's networks take them
-  int threads = 0;                       // 0: one per core; each has a network of its own
+  bool bgr = false;                      // channel order: blue, green, red, as Caffe's networks expect
+  int threads = 0;                       // 0: one per core; each has its own copy of the network
 };
 
-// Whether bdnn was built with OpenCV; without, cnn_features() raises Error.
+// Whether bdnn was built with OpenCV; without it, cnn_features() raises Error.
 bool has_opencv();
 
 struct FeaturesResult {
   std::size_t images = 0;
   std::size_t dimension = 0;
   std::vector<std::string>
-      names;  // of the image files, relative to their folder, in the order of their features; empty for other images
+      names;  // names of image files relative to their folder, in the order of the features; empty for other images
 };
 FeaturesResult gist_features(const std::vector<std::string>& images, const std::string& out, const GistOptions& options,
                              Progress& progress);

@@ -1,4 +1,4 @@
-// The private part of a class whose definition stands in its source file.
+// The private state of a class, defined in its source file.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace bdnn {
 
-// Owns a State. An object that was moved from has none: using it raises Error.
+// Owns a State. A moved-from object has none: using it raises Error.
 template <class State>
 class Hidden {
  public:

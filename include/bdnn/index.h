@@ -1,4 +1,4 @@
-// An index: codes arranged for search, under ids or names, in one file.
+// An index: one file of codes arranged for search, with ids or names as keys.
 //
 //     bdnn::build_index("photos.index", codes);                      // keys 0, 1, 2, ...
 //     bdnn::add_to_index("photos.index", more, {.ids = {1000, 1001}});
@@ -36,10 +36,10 @@ struct IndexOptions {
   // Hash tables for multi-index hashing and bucket lookup: only if they are expected to make searches faster, always,
   // or never. They take several times the memory of the codes.
   enum class Tables : std::uint8_t { automatic, always, never };
-  std::optional<Tables> tables = {};   // none: as the index was built; automatic for a new one
+  std::optional<Tables> tables = {};   // nullopt: as the index was built; automatic for a new one
   int threads = 0;                     // 0: one per core
-  bool ignore_missing = false;         // for removals: keys that are not there are no error
-  std::function<void()> waiting = {};  // called once if another writer is at work, before waiting for it
+  bool ignore_missing = false;         // for removals: ignore keys that are not in the index
+  std::function<void()> waiting = {};  // called once before waiting for another writer
 };
 
 inline constexpr IndexOptions::Tables kAllTables[] = {IndexOptions::Tables::automatic, IndexOptions::Tables::always,
@@ -56,14 +56,15 @@ struct IndexInfo {
   std::size_t tables = 0;    // hash tables over substrings, in the largest segment
   bool names = false;        // keys are names, not ids
   std::uint64_t bytes = 0;   // size of the file
-  std::uint64_t unused = 0;  // of these, what compacting would free: removed codes and what earlier changes left
-  double duplicates = 0;     // share of codes with an equal one, from a sample of the largest segment
+  std::uint64_t unused =
+      0;                  // of these, bytes that compacting would free: removed codes and leftovers of earlier changes
+  double duplicates = 0;  // share of codes with an equal one, from a sample of the largest segment
   CodesOrigin origin;
-  IndexOptions::Tables tables_choice = IndexOptions::Tables::automatic;  // that compacting keeps
+  IndexOptions::Tables tables_choice = IndexOptions::Tables::automatic;  // kept by compacting
   std::vector<std::string> warnings;  // damage that does not prevent searches; a sentence each
 };
 
-// A file that is damaged where it matters. salvage_index() keeps what is sound.
+// Raised for a file whose damage affects the operation. salvage_index() keeps what is intact.
 class DamagedIndex : public Error {
  public:
   explicit DamagedIndex(const std::string& message) : Error(Kind::failure, message) {}
@@ -110,25 +111,26 @@ void check_index_matches(const Model& model, const Index& index);
 void build_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
                  const IndexOptions& options = {});
 
-// What a change did. A change that was made is never reported as an Error: what went wrong afterwards, such as the
+// What a change did. A change that was made is never reported as an Error: a problem afterwards, such as an
 // automatic compaction on a full disk, is a warning.
 struct IndexChange {
   std::size_t added = 0;
   std::size_t replaced = 0;
   std::size_t removed = 0;
-  std::size_t missing = 0;  // keys to remove that were not there
+  std::size_t missing = 0;  // keys to remove that were not in the index
   std::vector<std::string> warnings;
 };
 
 // Changes to a file. Each is atomic, and durable when the call returns: if the process is killed at any time, the file
 // holds the old state or the new. Writers wait for each other; readers are not disturbed. Adding an existing key or
 // removing a missing one raises Error and changes nothing. A change that leaves more than half of the file unused
-// compacts it. What a change rewrites is verified first: a damaged file raises DamagedIndex and stays as it is.
+// compacts it. The parts that a change rewrites are verified first: a damaged file raises DamagedIndex and stays as it
+// is.
 IndexChange add_to_index(const std::string& path, const Codes& codes, const IndexKeys& keys = {},
                          const IndexOptions& options = {});
 IndexChange remove_from_index(const std::string& path, const IndexKeys& keys, const IndexOptions& options = {});
 
-// Adds codes and replaces those whose keys are there already, in one change.
+// Adds codes and replaces those whose keys already exist, in one change.
 IndexChange upsert_in_index(const std::string& path, const Codes& codes, const IndexKeys& keys,
                             const IndexOptions& options = {});
 
@@ -144,14 +146,14 @@ struct IndexSalvage {
   std::size_t lost = 0;                 // codes that could not be kept ...
   std::vector<std::uint64_t> lost_ids;  // ... and their keys, as far as they can be read
   std::vector<std::string> lost_names;
-  std::vector<std::string> damage;  // a sentence each; empty if the file was sound
+  std::vector<std::string> damage;  // a sentence each; empty if the file was intact
 };
 
-// Rewrites a damaged index with all codes whose bytes, key and removal mark agree with their checksums, as compacting
-// does with a sound one.
+// Rewrites a damaged index with all codes whose bytes, key and removal mark match their checksums, as compacting does
+// with an intact index.
 IndexSalvage salvage_index(const std::string& path, const IndexOptions& options = {});
 
-// The codes of an index that a search may return. Make it once and use it often.
+// The codes of an index that a search may return. Build it once and reuse it.
 class Filter {
  public:
   // Allows the codes with these keys; keys that are not in the index are ignored.

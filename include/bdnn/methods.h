@@ -17,7 +17,7 @@ struct TrainOptions {
   std::size_t bits = 32;                        // code length, 1 to 4,096
   std::uint64_t seed = 1;                       // the same seed gives the same model, bit for bit
   int threads = 0;                              // 0: one per core. The model does not depend on it
-  std::string profile = "default";              // the settings to start from: a name of the method's profiles
+  std::string profile = "default";              // the settings to start from: the name of a profile of the method
   std::map<std::string, std::string> set = {};  // the method's options, by name; they override the profile
                                                 // (pca=800 and normalise=unit, of any method: see below)
   std::vector<std::int64_t> labels = {};        // one per vector, for supervised methods; -1: unlabelled
@@ -29,12 +29,12 @@ struct TrainOptions {
   bool resume = false;  // resume from `checkpoint` if it exists; the model is that of an uninterrupted training
 };
 
-// Every method takes two options on what is done to vectors first, in training and then by the model itself:
-//   pca        800 reduces vectors to so many principal components of the training vectors; 0 does not. The model takes
-//              vectors as they were before. Codes are those of a model trained on reduced vectors, bit for bit; refined
-//              ones up to rounding. The decoder rebuilds vectors of the original dimension, from their components.
-//   normalise  none, or unit to scale vectors to unit length, after any reduction.
-// Training then holds such a copy of the vectors, as floats.
+// Two options of every method prepare vectors, first in training and then in the model itself:
+//   pca        N reduces vectors to N principal components of the training vectors; 0: no reduction. The model takes
+//              vectors of the original dimension, and its decoder rebuilds them. Codes equal those of a model trained
+//              on reduced vectors bit for bit, refined codes up to rounding.
+//   normalise  unit scales vectors to unit length, after any reduction; none leaves them as they are.
+// With either, training keeps a copy of the prepared vectors as floats.
 //
 // Learns a hash function from the vectors. An unknown method, option or value raises Error and lists the valid ones.
 Model train(const Vectors& vectors, const TrainOptions& options = {});

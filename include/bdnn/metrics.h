@@ -81,8 +81,8 @@ struct MetricsResult {
   // The sum of the precisions at the ranks of the relevant codes, divided by the number of all relevant codes whatever
   // the cutoff.
   double mean_average_precision = 0;
-  // The same by trapezoids under the precision-recall curve: the mean of the precision at the rank and just before it
-  // (before the first rank: 1). Some authors report this one.
+  // The same with the trapezoidal rule under the precision-recall curve: the mean of the precision at the rank and just
+  // before it (before the first rank: 1). Some authors report this one.
   double mean_average_precision_trapezoid = 0;
 
   struct AtRadius {

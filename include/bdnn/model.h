@@ -29,12 +29,12 @@ struct Layer {
 // random Fourier features of SKLSH. The last layer must not be a sigmoid, which is never negative.
 struct Network {
   std::vector<Layer> layers;
-  // A linear path beside the layers: linear * inputs is added to what a layer gives before its activation, the last
-  // layer unless others follow the path. A matrix of that layer's outputs x the network's inputs, row-major; empty: no
-  // such path.
+  // A linear path beside the layers: linear * inputs is added to one layer's values before its activation, those of the
+  // last layer unless layers_after_linear says otherwise. That layer's outputs x the network's inputs, row-major;
+  // empty: no such path.
   std::vector<float> linear = {};
   bool unit_inputs = false;             // inputs are scaled to unit length first; a zero vector stays zero
-  std::size_t layers_after_linear = 0;  // how many layers follow the one that the path is added to
+  std::size_t layers_after_linear = 0;  // number of layers after the one the path is added to
 };
 
 // A network behind anchors: its inputs are the distances of the vector to the anchors, or Gaussians of them. Spherical
@@ -56,8 +56,8 @@ struct AnchorNetwork {
 std::string_view name_of(AnchorNetwork::Kernel kernel);
 
 // Codewords in subspaces, as in product quantization: a vector is projected, its coordinates are split into parts, and
-// the bits of a part are the index of its nearest codeword, of several equally near the first. K-means Hashing. There
-// are no outputs before the sign.
+// the bits of a part are the index of its nearest codeword (in a tie, the first). Used by K-means Hashing. There are no
+// outputs before the sign.
 struct ProductQuantizer {
   struct Part {
     std::size_t bits = 0;          // 1 to 8
@@ -69,9 +69,9 @@ struct ProductQuantizer {
   bool unit_inputs = false;  // vectors are scaled to unit length first, as by Network
 };
 
-// Boosted decision trees: a bit is the sign of the sum of what its trees give. All trees have the same depth. A vector
+// Boosted decision trees: a bit is the sign of the sum of its trees' outputs. All trees have the same depth. A vector
 // starts at node 0, and goes from node n to node 2n + 2 if vector[feature] > threshold, else to node 2n + 1. After
-// `depth` such steps, its number less nodes() is that of a leaf. FastHash.
+// `depth` such steps, the node's number minus nodes() is the number of the leaf. Used by FastHash.
 struct BoostedTrees {
   std::size_t dimension = 0;
   std::size_t bits = 0;
@@ -79,7 +79,7 @@ struct BoostedTrees {
   std::size_t depth = 0;                // 1 to 8
   std::vector<std::uint32_t> features;  // of the nodes: bits x trees x nodes(), below `dimension`
   std::vector<float> thresholds;        // likewise
-  std::vector<float> leaves;            // what a tree gives: bits x trees x 2^depth
+  std::vector<float> leaves;            // outputs of the trees: bits x trees x 2^depth
   bool unit_inputs = false;             // vectors are scaled to unit length first, as by Network
 
   std::size_t nodes() const { return (std::size_t{1} << depth) - 1; }  // of a tree, without its leaves
@@ -112,8 +112,8 @@ struct Model {
   HashFunction function;
   std::optional<Decoder> decoder = {};
   TrainingRecord record = {};
-  // Applied to vectors before the hash function: their principal components (identity activation). The decoder rebuilds
-  // vectors as they were before.
+  // Projection on principal components (identity activation), applied before the hash function. The decoder rebuilds
+  // vectors as they were before it.
   std::optional<Layer> reduction = {};
 
   std::size_t dimension() const;  // of its input vectors, before any reduction
@@ -131,7 +131,7 @@ struct Model {
 void save_model(const Model& model, const std::string& path);
 Model load_model(const std::string& path);
 
-// The content of a model file, for those who keep models elsewhere; `name` is what messages call it.
+// The content of a model file, for storing models elsewhere; messages refer to it as `name`.
 std::string serialize_model(const Model& model);
 Model parse_model(std::string_view bytes, const std::string& name);
 

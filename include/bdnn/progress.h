@@ -19,7 +19,7 @@ class Progress {
     (void)stage, (void)done, (void)total;
   }
 
-  // A round of a training has ended: its figures by name, in the order of a table's columns. A resumed training first
+  // A training round has ended: its figures by name, in the order of a table's columns. A resumed training first
   // reports its earlier rounds again.
   using Round = std::vector<std::pair<std::string, double>>;
   virtual void round(const Round& values) { (void)values; }

@@ -63,7 +63,7 @@ struct Dataset {
     Vectors queries;
   };
   Parts unreduced;
-  // The parts for a model that does or does not reduce vectors itself.
+  // The parts to use with a model that reduces vectors itself, or with one that does not.
   Parts parts(bool reduces_itself) const;
 
   // Rows of the collection; empty without a split.

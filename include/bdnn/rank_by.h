@@ -18,7 +18,7 @@ inline constexpr RankBy kAllRanks[] = {RankBy::hamming, RankBy::spherical, RankB
 std::string_view name_of(RankBy rank);
 RankBy rank_by_name(const std::string& name);  // an unknown name raises Error and lists the valid ones
 
-// Whether queries are compared as codes, for which any codes do; the others need query vectors and a model.
+// Whether queries are compared as codes; the other distances need query vectors and a model.
 constexpr bool compares_codes(RankBy rank) { return rank == RankBy::hamming || rank == RankBy::spherical; }
 
 }  // namespace bdnn

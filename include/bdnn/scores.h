@@ -1,4 +1,4 @@
-// Search by score: by the distance of a query vector to what a code stands for, instead of Hamming distance.
+// Search by score: by the distance from a query vector to what a code represents, instead of Hamming distance.
 //
 //     bdnn::Codes codes = bdnn::encode(model, base, {.refined = true});
 //     bdnn::ScoreScan scan(model, bdnn::RankBy::reconstruction, codes);

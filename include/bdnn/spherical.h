@@ -3,10 +3,10 @@
 //
 //     d(a, b) = |a xor b| / |a and b|.
 //
-// Codes that lie inside the same spheres are near; being outside the same spheres says little. It is made for the codes
-// of the method sph and defined for any. Where no bit is set in both, the empty intersection counts as 1 / (L + 1) of a
-// bit: unequal codes are then farther than any two that share a bit, and among themselves ordered by Hamming distance.
-// Equal codes have distance 0, even where no bit is set.
+// Codes that lie inside the same spheres are near; being outside the same spheres says little. It was designed for
+// codes of the method sph and is defined for any codes. Where no bit is set in both, the empty intersection counts as 1
+// / (L + 1) of a bit: unequal codes are then farther than any two that share a bit, and among themselves ordered by
+// Hamming distance. Equal codes have distance 0, even where no bit is set.
 //
 //     bdnn::SphericalScan scan(codes);
 //     bdnn::RankedResults results;
@@ -24,8 +24,8 @@
 
 namespace bdnn {
 
-// The distance of two codes of L = `bits` bits that differ in `differing` bits and have `common` set in both. Its
-// values compare as the fractions do: equal ones are equal, and no rounding makes others so.
+// The distance of two codes of L = `bits` bits that differ in `differing` bits and have `common` set in both. Values
+// compare as the exact fractions do: equal fractions give equal values, and rounding never makes others equal.
 double spherical_distance(std::size_t differing, std::size_t common, std::size_t bits);
 
 // A database arranged for exhaustive search by spherical distance. It takes the memory of the codes plus four bytes per

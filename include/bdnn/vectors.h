@@ -34,7 +34,7 @@ class Vectors {
  public:
   Vectors() = default;
   Vectors(const Vectors&) = default;
-  Vectors(Vectors&& other) noexcept { swap(other); }  // leaves an empty one, as Vectors() is
+  Vectors(Vectors&& other) noexcept { swap(other); }  // leaves `other` empty
   Vectors& operator=(Vectors other) noexcept {
     swap(other);
     return *this;
@@ -77,11 +77,10 @@ void to_float(Element element, const std::byte* from, std::size_t n, float* to);
 
 // What the columns of a CSV file are for. A column is given by its name in the heading or its number, from 1.
 struct CsvColumns {
-  std::vector<std::string> vectors =
-      {};                              // they make up the vectors, in this order; empty: all that are not named below
-  std::vector<std::string> drop = {};  // left out of the vectors
-  std::string label = {};              // holds the labels; "": none
-  std::string id = {};                 // holds ids or names; "": none
+  std::vector<std::string> vectors = {};  // they make up the vectors, in this order; empty: all columns not named below
+  std::vector<std::string> drop = {};     // left out of the vectors
+  std::string label = {};                 // holds the labels; "": none
+  std::string id = {};                    // holds ids or names; "": none
 
   bool empty() const { return vectors.empty() && drop.empty() && label.empty() && id.empty(); }
 };

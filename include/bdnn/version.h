@@ -9,7 +9,7 @@ namespace bdnn {
 const char* version();
 
 // The git commit that the library was built from: "1c2894e01f3a", with "-dirty" if files differed from it, or "unknown"
-// if the sources were no clone. It identifies a build; files and results are identified by version().
+// if the sources were not a git clone. It identifies a build; files and results are identified by version().
 const char* commit();
 
 // The kernels in use on this machine, for `bdnn --version` and bug reports: the matrix products, the SIMD target, and

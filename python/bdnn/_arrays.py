@@ -1,4 +1,4 @@
-"""What users pass as arrays, made into what the C++ library takes: rows in C order and native byte order.
+"""Converts users' arrays to the form that the C++ library takes: rows in C order and native byte order.
 
 float32 and uint8 arrays in C order are used as they are. Whatever else has to be copied is copied in blocks.
 """
@@ -19,7 +19,7 @@ _NATIVE = frozenset(np.dtype(name).str[1:] for name in
 
 
 def as_rows(x: Any, name: str = "X", minimum: int = 1) -> np.ndarray:
-    """A two-dimensional array of numbers, not copied where NumPy can look at the memory of `x`.
+    """A two-dimensional array of numbers, not copied if NumPy can use the memory of `x`.
 
     Speaks the buffer protocol, the array interface and DLPack. Byte order and memory layout may still be any.
     """
@@ -32,7 +32,7 @@ def as_rows(x: Any, name: str = "X", minimum: int = 1) -> np.ndarray:
             try:
                 x = np.asarray(x)
             except ValueError as error:  # rows of different lengths
-                raise MisuseError(f"{name} is no table of numbers: {error}") from error
+                raise MisuseError(f"{name} is not a table of numbers: {error}") from error
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         raise MisuseError(f"{name} is a masked array with masked entries; fill them first")
     kind = x.dtype.kind
@@ -62,9 +62,9 @@ def _numbers_from_objects(x: np.ndarray, name: str) -> np.ndarray:
     try:
         return x.astype(np.float64)
     except TypeError as error:  # such as "float() argument must be a string or a real number"
-        raise TypeError(f"{name} holds objects that are no numbers: {error}") from error
+        raise TypeError(f"{name} holds objects that are not numbers: {error}") from error
     except ValueError as error:
-        raise MisuseError(f"{name} holds objects that are no numbers: {error}") from error
+        raise MisuseError(f"{name} holds objects that are not numbers: {error}") from error
 
 
 def is_ready(x: np.ndarray) -> bool:
@@ -77,7 +77,7 @@ def _rows_per_block(x: np.ndarray) -> int:
 
 
 def in_blocks(x: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """(first row, rows) pairs that cover the array: all of it where the rows are ready, else copies of blocks."""
+    """(first row, rows) pairs that cover the array: all of it if the rows are ready, else copies of blocks."""
     if is_ready(x):
         yield 0, x
         return
@@ -88,7 +88,7 @@ def in_blocks(x: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def ready(x: np.ndarray) -> np.ndarray:
-    """The array in C order and native byte order; copied only where it is not."""
+    """The array in C order and native byte order; copied only if necessary."""
     return x if is_ready(x) else np.require(x, x.dtype.newbyteorder("="), ["C", "A"])
 
 
@@ -105,7 +105,7 @@ def for_training(x: np.ndarray) -> np.ndarray:
 
 
 def raise_if_not_finite(x: np.ndarray, name: str = "X") -> None:
-    """Names the first entry that is no finite 32-bit float."""
+    """Raises an error for the first entry that is not a finite 32-bit float."""
     if x.dtype.kind != "f":
         return
     rows = _rows_per_block(x)
@@ -141,7 +141,7 @@ def as_codes(codes: Any, name: str = "codes", n_bits: int | None = None, minimum
 
 
 def as_labels(y: Any, samples: int | None, name: str = "y") -> np.ndarray:
-    """Labels as int64. Integers stay what they are, -1 meaning unlabelled; names get the numbers that the program gives."""
+    """Labels as int64. Integers stay what they are, -1 meaning unlabelled; names become the numbers that the program uses."""
     from . import _core
 
     if y is None:

@@ -18,11 +18,11 @@ class MisuseError(Error, ValueError):
 
 
 class FailureError(Error, OSError):
-    """The world is not as it should be: a file that is missing or damaged, a full disk."""
+    """The cause is outside the program: a missing or damaged file, a full disk."""
 
 
 class DamagedIndexError(FailureError):
-    """An index file is damaged where it matters; Index.salvage keeps what is sound."""
+    """Damage to an index file affects the operation; Index.salvage keeps the intact codes."""
 
 
 for _type in (Error, MisuseError, FailureError, DamagedIndexError):

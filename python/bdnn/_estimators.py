@@ -55,7 +55,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Dimension of the vectors.
     history_ : list of dict
-        Figures of the rounds of the training, where the method has rounds.
+        Figures of the training rounds, if the method has rounds.
     outcome_ : str
         What training reported, such as the round it kept; may be empty.
     fingerprint_ : str
@@ -143,7 +143,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.fingerprint_ = model.fingerprint
 
     def _settings(self) -> dict[str, str]:
-        """The options that differ from their defaults, as the library reads them."""
+        """The options that differ from their defaults, in the library's notation."""
         settings = {}
         for parameter, (name, default) in self._options.items():
             value = getattr(self, parameter)
@@ -159,7 +159,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise MisuseError(f"output={self.output!r} is not possible; output is 'packed', 'bits' or 'signs'")
 
     def _in_terms_of_python(self, error: Error, shape: tuple[int, ...]) -> Error:
-        """The library's message, with the parameters' names in Python and, where it may be the reason, the shape."""
+        """The library's message, with the parameters' names in Python and, if it may be the reason, the shape."""
         message = str(error)
         for parameter, (name, _) in self._options.items():
             if parameter != name:
@@ -244,7 +244,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, codes: Any) -> np.ndarray:
         """Vectors that the decoder rebuilds from codes: float32 of shape (n_codes, n_features).
 
-        `codes` is what transform() gives, in the same `output`.
+        `codes` has the form that transform() returns with the same `output`.
         """
         check_is_fitted(self)
         self._check_output()
@@ -259,7 +259,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise MisuseError(f"codes has {values.shape[1]} columns; output={self.output!r} gives {bits}, one per bit")
         least = 0 if self.output == "bits" else -1
         if not ((values == least) | (values == 1)).all():
-            raise MisuseError(f"codes holds other values than {least} and 1, which output={self.output!r} gives")
+            raise MisuseError(f"codes holds values other than {least} and 1, which output={self.output!r} gives")
         return np.packbits(values > 0, axis=1, bitorder="little")
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -296,7 +296,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: Any) -> "Hasher":
-        """Read a model file, of the program or of `save`; on `Hasher`, of any method.
+        """Read a model file written by the program or `save`; `Hasher.load` reads models of any method.
 
         Parameters of the estimator are those of the training, except `output`, `n_jobs` and `verbose`.
         """
@@ -330,7 +330,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_profile(cls, profile: str, **parameters: Any) -> "Hasher":
-        """An estimator with the options of one of the method's profiles; `parameters` override them."""
+        """An estimator with the options of a profile of the method; `parameters` override them."""
         if profile != "default" and profile not in cls._profiles:
             names = ", ".join(["default", *cls._profiles])
             raise MisuseError(f"{cls.__name__} has no profile '{profile}'; it has {names}")
@@ -376,7 +376,7 @@ def _seed_of(random_state: Any) -> int:
 
 
 def _text_of(value: Any) -> str:
-    """A parameter as the library reads it."""
+    """A parameter in the library's notation."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
@@ -444,12 +444,12 @@ classes: dict[str, type[Hasher]] = {cls.__name__: cls for cls in _by_method.valu
 
 
 def load(path: Any) -> Hasher:
-    """Read a model file as an estimator of the class that its method has."""
+    """Read a model file as an estimator of its method's class."""
     return Hasher.load(path)
 
 
 def methods() -> dict[str, type[Hasher]]:
-    """The classes of all methods by the name that the program gives them.
+    """The classes of all methods, by the method's name in the program.
 
     >>> import bdnn
     >>> bdnn.methods()["itq"]

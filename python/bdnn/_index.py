@@ -1,4 +1,4 @@
-"""Index files: codes under ids or names that open instantly and can be changed."""
+"""Index files: codes with ids or names as keys, in files that open instantly and can be changed."""
 from __future__ import annotations
 
 import os
@@ -17,10 +17,10 @@ from ._neighbors import _radius_of, _split
 
 
 class Index:
-    """Codes arranged for search, under ids or names, in a file or in memory.
+    """Codes arranged for search, with ids or names as keys, in a file or in memory.
 
     Make one with `Index.build` or `Index.open`. Any number of threads may search the same object. It is a snapshot of
-    the file: it sees changes made through itself, and those of others after `reload()`. Changes are atomic, and durable
+    the file: it includes changes made through itself, and those of others after `reload()`. Changes are atomic, and durable
     when the call returns.
 
     With a `hasher`, vectors are added and searched for; without one, packed codes.
@@ -66,7 +66,7 @@ class Index:
         hasher : Hasher, default None
             Fitted estimator that encodes vectors, here and in later calls.
         n_bits : int, default None
-            Code length if it is no multiple of 8 and there is no hasher.
+            Code length if it is not a multiple of 8 and there is no hasher.
         refined : bool, default False
             Store refined codes, for search by reconstruction.
         tables : str, default 'automatic'
@@ -132,7 +132,7 @@ class Index:
     # Life
 
     def close(self) -> None:
-        """Let go of the file. Later calls raise an error."""
+        """Release the file. Later calls raise an error."""
         self._core = None
 
     def __enter__(self) -> "Index":
@@ -142,7 +142,7 @@ class Index:
         self.close()
 
     def reload(self) -> "Index":
-        """See what others have changed in the file."""
+        """Load the changes that others have made to the file."""
         path = self._file()
         with self._lock:
             self._snapshot()
@@ -174,7 +174,7 @@ class Index:
 
     def upsert(self, data: Any, *, ids: Any = None, names: Optional[Iterable[str]] = None,
                refined: bool = False) -> dict[str, Any]:
-        """Add codes, or vectors, and replace those whose keys are there already, in one change."""
+        """Add codes, or vectors, and replace those whose keys already exist, in one change."""
         if ids is None and names is None:
             raise MisuseError("upsert needs the keys of the codes; give ids or names")
         return self._put(True, data, ids, names, refined)
@@ -204,13 +204,13 @@ class Index:
 
     @staticmethod
     def salvage(path: Any) -> dict[str, Any]:
-        """Rewrite a damaged index file with all codes that are sound; says what was kept and what was lost."""
+        """Rewrite a damaged index file with all intact codes; returns what was kept and what was lost."""
         return _core.salvage_index(path_of(path), 0)
 
     # Search
 
     def filter(self, keys: Any = None, *, mask: Any = None) -> "Filter":
-        """Restrict searches to these keys, or to ids i with mask[i] true. Make it once and use it often."""
+        """Restrict searches to these keys, or to ids i with mask[i] true. Build it once and reuse it."""
         return Filter(self._filter_of(self._snapshot(), keys, mask))
 
     def _filter_of(self, core: Any, keys: Any, mask: Any) -> Any:
@@ -236,7 +236,7 @@ class Index:
         queries : array
             Packed codes, or vectors if the index has a hasher.
         k : int, default 10
-            How many; fewer if the index is smaller.
+            Number of neighbours; fewer if the index is smaller.
         radius : int, default None
             All codes within this Hamming distance, inclusive, instead of k: arrays of arrays.
         filter : Filter or sequence of keys, default None
@@ -264,11 +264,11 @@ class Index:
         check_one_of(rank_by, "rank_by", _core.RANKS)
         by_rank = rank_by != "hamming"
         if radius is not None and (by_rank or rerank is not None):
-            raise MisuseError("radius goes with neither rank_by nor rerank")
+            raise MisuseError("radius cannot be combined with rank_by or rerank")
         if by_rank and rerank is not None:
             raise MisuseError("give rank_by or rerank, not both")
         if shortlist is not None and not by_rank and rerank is None:
-            raise MisuseError("shortlist is for rank_by or rerank; give one of them")
+            raise MisuseError("shortlist needs rank_by or rerank")
         k = whole_number(k, "k", 1)
         limit = None if radius is None else _radius_of(radius)
         chosen = None
@@ -336,7 +336,7 @@ def _encoded(data: Any, hasher: Optional[Hasher], n_bits: Optional[int], refined
         rows = hasher._rows(data)
         return hasher._encode(rows, refined), hasher._model.bits, hasher._model.origin(refined, 8)
     if refined:
-        raise MisuseError("refined codes are made by a hasher; give it")
+        raise MisuseError("refined codes need a hasher; give it")
     codes = as_codes(data, "data", n_bits=None if n_bits is None else whole_number(n_bits, "n_bits", 1, 4096))
     return codes, 8 * codes.shape[1] if n_bits is None else int(n_bits), _core.Origin()
 
@@ -350,7 +350,7 @@ def _keys(ids: Any, names: Any, count: int) -> tuple[Optional[np.ndarray], Optio
     if names is not None:
         keys = _names(names)
     if keys is not None and len(keys) != count:
-        raise MisuseError(f"there are {len(keys)} {'ids' if names is None else 'names'} for {count} rows; give one for each")
+        raise MisuseError(f"there are {len(keys)} {'ids' if names is None else 'names'} for {count} rows; give one per row")
     return (keys, None) if names is None else (None, keys)
 
 

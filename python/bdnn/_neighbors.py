@@ -33,7 +33,7 @@ class BinaryNeighbors(TransformerMixin, BaseEstimator):
     mode : str, default 'distance'
         What transform() puts in its graph: 'distance' or 'connectivity'.
     n_bits : int or None, default None
-        Code length if it is no multiple of 8.
+        Code length if it is not a multiple of 8.
     plan : str, default 'automatic'
         How to search: 'automatic', 'scan', 'mih' or 'bucket'. Results do not depend on it.
     tables : str, default 'automatic'
@@ -203,7 +203,7 @@ def _radius_of(radius: Any) -> int:
 
 
 def _without_self(ids: np.ndarray, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leaves each row's own position out; where more equal codes than asked for come before it, the last one."""
+    """Leaves out each row's own position; if more equal codes than requested come before it, leaves out the last one."""
     keep = ids != np.arange(len(ids))[:, None]
     keep[keep.all(axis=1), -1] = False
     shape = (ids.shape[0], ids.shape[1] - 1)
@@ -220,7 +220,7 @@ def _split(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 class ScoreNeighbors:
-    """Exhaustive search by what a code stands for, instead of Hamming distance.
+    """Exhaustive search by the distance to what a code represents, instead of Hamming distance.
 
     Parameters
     ----------

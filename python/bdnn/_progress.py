@@ -8,7 +8,7 @@ Callback = Callable[[str, int, int], None]
 
 
 class Listener:
-    """Receives what a job reports: shows a bar, calls a callback, keeps the rounds of a training."""
+    """Receives the reports of a job: shows a bar, calls a callback, keeps the training rounds."""
 
     def __init__(self, verbose: int = 0, callback: Optional[Callback] = None) -> None:
         self.rounds: list[dict[str, float]] = []
@@ -64,7 +64,7 @@ class _Tqdm:
 
 
 class _Line:
-    """Without tqdm: one line that is written again and again in a terminal, one line per stage elsewhere."""
+    """Without tqdm: one line, rewritten, in a terminal; one line per stage elsewhere."""
 
     def __init__(self) -> None:
         self._stage = ""

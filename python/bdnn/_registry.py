@@ -1,4 +1,4 @@
-"""What the library's registry of methods means in Python: classes, parameters, defaults. Needs no scikit-learn."""
+"""The library's registry of methods in Python: classes, parameters, defaults. Needs no scikit-learn."""
 from __future__ import annotations
 
 import keyword
@@ -8,7 +8,7 @@ MAX_BITS = 4096
 
 
 def value_of(text: str) -> Any:
-    """What an option's text means: a bool, a number, or the text itself."""
+    """The value of an option's text: a bool, a number, or the text itself."""
     if text in ("true", "false"):
         return text == "true"
     for number in (int, float):
@@ -31,7 +31,7 @@ def class_name(method: str) -> str:
 
 _COMMON_FIRST = [("n_bits", 32, "int", f"Code length, 1 to {MAX_BITS}.")]
 _COMMON_LAST = [
-    ("output", "packed", "str", "What transform() gives: 'packed' bytes, 'bits' or 'signs'."),
+    ("output", "packed", "str", "What transform() returns: 'packed' bytes, 'bits' or 'signs'."),
     ("decoder", True, "bool", "Give the model a decoder, which inverse_transform() needs."),
     ("random_state", 1, "int, RandomState, Generator or None", "Equal seeds give equal models; None draws one."),
     ("n_jobs", -1, "int or None", "Threads: -1 for one per core, None for one. Results do not depend on it."),

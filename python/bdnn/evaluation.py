@@ -90,9 +90,9 @@ def _neighbor_array(neighbors: Any, queries: Optional[int]) -> np.ndarray:
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] < 1:
         raise MisuseError("neighbors is a two-dimensional array of integers: a row of database positions per query")
     if queries is not None and len(array) != queries:
-        raise MisuseError(f"neighbors has {len(array)} rows for {queries} queries; give one for each")
+        raise MisuseError(f"neighbors has {len(array)} rows for {queries} queries; give one row per query")
     if array.size and (array.min() < 0 or array.max() > np.iinfo(np.int32).max):
-        raise MisuseError("neighbors holds numbers that are no positions")
+        raise MisuseError("neighbors holds numbers that are not positions")
     return np.ascontiguousarray(array, np.int32)
 
 
@@ -120,9 +120,9 @@ def evaluate(database: Any, queries: Any, *, neighbors: Any = None, database_lab
     ties : str, default 'expected'
         How codes at the same distance are ordered: the mean over all orders ('expected'), 'order', 'best' or 'worst'.
     cutoff : int, default 0
-        Average precision over so many first codes; 0 for all.
+        Average precision over this many first codes; 0 for all.
     radii, at : sequences of int
-        Precision and recall within these distances, and among so many first codes.
+        Precision and recall within each of these distances, and among each of these numbers of first codes.
     curve : bool, default False
         Precision and recall at every radius, in the attribute `curve`.
 
@@ -170,7 +170,7 @@ def evaluate(database: Any, queries: Any, *, neighbors: Any = None, database_lab
 
 
 def _codes_for(data: Any, hasher: Optional[Hasher], n_bits: Optional[int], name: str) -> np.ndarray:
-    """Packed codes; vectors are encoded where there is a hasher, which tells them from codes by their type and shape."""
+    """Packed codes; with a hasher, vectors are encoded; type and shape tell them from codes."""
     if hasher is None:
         return as_codes(data, name, n_bits=n_bits)
     array = np.asarray(data)
@@ -189,7 +189,7 @@ def diagnose(codes: Any, n_bits: Optional[int] = None, *, of_classes: bool = Fal
     codes : uint8 array
         Packed codes.
     of_classes : bool, default False
-        The codes were learned from labels, and may be few.
+        The codes were learned from labels, so few distinct codes are no problem.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def diagnose_quantization(hasher: Hasher, X: Any, *, n_jobs: Optional[int] = -1)
 
 
 class Protocol:
-    """A protocol file (TOML): which data, which split, what is relevant, which metrics.
+    """A protocol file (TOML): data, split, relevance and metrics.
 
     Attributes: name, description, splits, seed, leave_one_out, labels_are_relevant, n_neighbors, metric, radii, at,
     cutoff.
@@ -239,7 +239,7 @@ class Protocol:
         for hasher in [hashers] if isinstance(hashers, (str, Hasher)) else hashers:
             if isinstance(hasher, str):
                 if hasher not in methods():
-                    raise MisuseError(f"there is no method '{hasher}'; there are {', '.join(methods())}")
+                    raise MisuseError(f"unknown method '{hasher}'; the methods are {', '.join(methods())}")
                 chosen.append((hasher, {}))
             else:
                 chosen.append((hasher.method, hasher._settings()))

@@ -14,7 +14,7 @@ def load_vectors(path: Any, *, columns: Sequence[str] = (), drop: Sequence[str] 
                  id_column: str = "") -> np.ndarray:
     """Read vectors: .fvecs .ivecs .bvecs .npy idx CIFAR-10 HDF5 MATLAB CSV, recognised by content, then by name.
 
-    Elements keep the type of the file. "file.hdf5:train" selects one dataset of a file that holds several. Of CSV,
+    Elements keep the type of the file. "file.hdf5:train" selects one dataset of a file that holds several. Of CSV files,
     `columns` (names or numbers from 1) make up the vectors; those in `drop`, `label_column` and `id_column` do not.
     """
     return _core.load_vectors(path_of(path), [str(name) for name in columns], [str(name) for name in drop],
@@ -22,7 +22,7 @@ def load_vectors(path: Any, *, columns: Sequence[str] = (), drop: Sequence[str] 
 
 
 def save_vectors(X: Any, path: Any) -> None:
-    """Write vectors in the format that the name asks for: .fvecs .ivecs .bvecs .npy .hdf5 .mat .csv, idx.
+    """Write vectors in the format given by the file name: .fvecs .ivecs .bvecs .npy .hdf5 .mat .csv, idx.
 
     >>> import bdnn, numpy as np, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.fvecs")
@@ -35,7 +35,7 @@ def save_vectors(X: Any, path: Any) -> None:
 
 
 def load_labels(path: Any, *, column: str = "") -> np.ndarray:
-    """Read labels: integers (int64), or names as strings; -1, or "-1" among names, is no label."""
+    """Read labels: integers (int64), or names as strings; -1, or "-1" among names, means no label."""
     labels, names = _core.load_labels(path_of(path), str(column))
     if not names:
         return labels
@@ -43,7 +43,7 @@ def load_labels(path: Any, *, column: str = "") -> np.ndarray:
 
 
 def save_labels(y: Any, path: Any) -> None:
-    """Write labels, in the smallest type that holds them. Names become the numbers that the program gives them."""
+    """Write labels, in the smallest type that holds them. Names become the numbers that the program uses for them."""
     _core.save_labels(as_labels(y, None), path_of(path))
 
 
@@ -66,7 +66,7 @@ def load_codes(path: Any, *, n_bits: Optional[int] = None, mmap: bool = False) -
 
 
 def save_codes(codes: Any, path: Any, *, n_bits: Optional[int] = None, hasher: Optional[Hasher] = None) -> None:
-    """Write packed codes: .codes, .npy or .bvecs. With the hasher that made them, .codes records which it was."""
+    """Write packed codes: .codes, .npy or .bvecs. With `hasher`, a .codes file records which hasher made them."""
     array = as_codes(codes)
     bits = 8 * array.shape[1] if n_bits is None else whole_number(n_bits, "n_bits", 1, 4096)
     origin = _core.Origin()

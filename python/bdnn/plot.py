@@ -40,7 +40,7 @@ def metric_over_bits(results: Union[Sequence[Mapping[str, Any]], Mapping[str, Ma
     else:
         for row in results:
             if metric not in row["metrics"]:
-                raise MisuseError(f"there is no metric '{metric}'; there are {', '.join(row['metrics'])}")
+                raise MisuseError(f"unknown metric '{metric}'; the metrics are {', '.join(row['metrics'])}")
             points.setdefault(row["method"], {}).setdefault(row["bits"], []).append(row["metrics"][metric])
     if not points:
         raise MisuseError("there are no results to plot")

@@ -50,7 +50,7 @@ def test_evaluate_encodes_vectors(data, itq):
 
 
 @pytest.mark.parametrize("wrong, message", [
-    ({}, "what is relevant"), ({"neighbors": [[0]], "query_labels": [1]}, "not both"), ({"neighbors": [[-1]]}, "no positions"),
+    ({}, "what is relevant"), ({"neighbors": [[0]], "query_labels": [1]}, "not both"), ({"neighbors": [[-1]]}, "not positions"),
     ({"neighbors": [0]}, "two-dimensional"), ({"neighbors": [[0], [1]]}, "2 rows for 1 queries"),
     ({"neighbors": [[0]], "ties": "x"}, "ties='x'"), ({"neighbors": [[0]], "rank_by": "x"}, "rank_by='x'"),
     ({"neighbors": [[0]], "rank_by": "asymmetric"}, "give hasher"), ({"neighbors": [[9]]}, "9"),
@@ -107,7 +107,7 @@ def test_protocols(data, tmp_path, program):
     hasher = bdnn.ITQ(n_bits=16, rotations=5, random_state=2).fit(x[:300])
     expected = bdnn.evaluate(x[:300], x[300:], hasher=hasher, database_labels=y[:300], query_labels=y[300:])
     assert rows[-1]["metrics"]["mAP"] == expected["mAP"]
-    with pytest.raises(bdnn.MisuseError, match="no method 'x'"):
+    with pytest.raises(bdnn.MisuseError, match="unknown method 'x'"):
         protocol.run(loaded, "x")
     with pytest.raises(OSError):
         bdnn.Protocol(tmp_path / "none.toml")

@@ -94,7 +94,7 @@ def catalog_of(folder, contents, source):
 def test_datasets(tmp_path, monkeypatch):
     digits = bdnn.datasets.fetch("digits")
     assert digits.train.dtype == np.uint8 and len(digits.train) == len(digits.train_labels)
-    with pytest.raises(bdnn.MisuseError, match="no dataset 'x'; there are mnist, fashion-mnist"):
+    with pytest.raises(bdnn.MisuseError, match="unknown dataset 'x'; the datasets are mnist, fashion-mnist"):
         bdnn.datasets.fetch("x")
     with pytest.raises(bdnn.MisuseError, match="scikit-learn"):
         bdnn.datasets.fetch_files("digits")

@@ -106,7 +106,7 @@ def test_profiles_set_parameters_that_can_be_overridden():
     ({"output": "floats"}, "output is 'packed', 'bits' or 'signs'"),
     ({"normalise": "l1"}, "normalise=l1 is not possible for ITQ; normalise is none or unit"),
     ({"pca": -1}, "pca=-1 is not possible for ITQ; pca is 0 to"),
-    ({"pca": 25}, "25 principal components were asked for, but the vectors have dimension 24"),
+    ({"pca": 25}, "25 principal components are too many for vectors of dimension 24"),
     ({"random_state": -1}, "random_state is 0 to"),
     ({"random_state": "x"}, "random_state='x' is not possible"),
     ({"n_jobs": 0}, "n_jobs=0 is not possible"),
@@ -204,7 +204,7 @@ def test_codes_that_are_none(itq):
                            (np.zeros(2, np.uint8), "Expected 2D")):
         with pytest.raises(bdnn.MisuseError, match=message):
             itq.inverse_transform(wrong)
-    with pytest.raises(bdnn.MisuseError, match="other values than -1 and 1"):
+    with pytest.raises(bdnn.MisuseError, match="values other than -1 and 1"):
         clone_fitted(itq, output="signs").inverse_transform(np.zeros((1, 16)))
 
 

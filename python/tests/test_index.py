@@ -148,7 +148,7 @@ def test_misuse(codes, tmp_path):
     bdnn.Index.build(path, codes[:5], overwrite=True)
     assert len(index) == 200  # a snapshot
     for wrong, message in (({"k": 0}, "k=0"), ({"rank_by": "x"}, "rank_by='x'"), ({"rank_by": "asymmetric"}, "hasher"),
-                           ({"radius": 2, "rerank": codes}, "radius goes"), ({"shortlist": 3}, "shortlist is for"),
+                           ({"radius": 2, "rerank": codes}, "radius cannot"), ({"shortlist": 3}, "shortlist needs"),
                            ({"plan": "x"}, "x")):
         with pytest.raises(bdnn.MisuseError, match=message):
             index.search(codes[:1], **wrong)

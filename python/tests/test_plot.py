@@ -15,7 +15,7 @@ def test_metric_over_bits():
     ax = plot.metric_over_bits(rows)
     line, = ax.get_lines()
     np.testing.assert_allclose(line.get_xydata(), [[8, 0.0815], [16, 0.1615]])
-    with pytest.raises(bdnn.MisuseError, match="no metric 'x'; there are mAP"):
+    with pytest.raises(bdnn.MisuseError, match="unknown metric 'x'; the metrics are mAP"):
         plot.metric_over_bits(rows, "x")
     with pytest.raises(bdnn.MisuseError, match="no results"):
         plot.metric_over_bits([])

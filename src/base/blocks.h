@@ -16,8 +16,8 @@ inline constexpr std::size_t kSamplesPerBlock = 2048;
 
 inline std::size_t blocks_of(std::size_t samples) { return (samples + kSamplesPerBlock - 1) / kSamplesPerBlock; }
 
-// Within a block, the samples that are worked on together: as floats they fill half of a second-level cache. Like the
-// block, a tile follows nothing but the data.
+// The samples of a block that are processed together: as floats they fill half of a second-level cache. Like the block,
+// a tile depends on the data alone.
 inline std::size_t samples_per_tile(std::size_t dimension) {
   constexpr std::size_t kFloats = std::size_t{1} << 17;
   constexpr std::size_t kMultiple = 14;  // whole tiles of columns in the product kernels
@@ -49,7 +49,7 @@ class TreeSum {
  public:
   explicit TreeSum(Sum zero) : incoming_(std::move(zero)) {}
 
-  // Starts again, and keeps its memory.
+  // Starts again, keeping its memory.
   void clear() { std::fill(occupied_.begin(), occupied_.end(), false); }
 
   // Adds the next block: set(sum) overwrites `sum`, whatever it holds, with the sum of that block.
@@ -71,7 +71,7 @@ class TreeSum {
     }
   }
 
-  // The sum of all blocks; null if there were none. It is of use until the next clear().
+  // The sum of all blocks; null if there were none. Valid until the next clear().
   const Sum* total() {
     Sum* right = nullptr;
     for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -88,7 +88,7 @@ class TreeSum {
   std::vector<bool> occupied_;
 };
 
-// How the partial sum of a block becomes a Sum; overloaded for sums that are kept in another way.
+// How the partial sum of a block becomes a Sum; overloaded for sums with another representation.
 template <class Sum, class Partial>
 void assign_sum(Sum& sum, const Partial& partial) {
   sum = partial;

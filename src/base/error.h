@@ -19,7 +19,7 @@ template <class... Args>
   throw Error(Error::Kind::failure, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// What work() returns; an Error that leaves it is given the name of what it is about: "base.fvecs: ...".
+// Returns work(); puts the name in front of the message of an Error that it raises: "base.fvecs: ...".
 template <class Work>
 auto with_name(const std::string& name, const Work& work) -> decltype(work()) {
   try {

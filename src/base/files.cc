@@ -74,7 +74,7 @@ struct Target {
   bool open_already = false;
 };
 Target resolve(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
+  constexpr int kMostLinks = 40;  // the kernel's limit
   std::filesystem::path at = path;
   for (int i = 0; i < kMostLinks; ++i) {
     std::error_code error;
@@ -116,11 +116,10 @@ void sync_directory_of(const std::string& target, const std::string& path) {
   if (error != 0 && error != EINVAL) failure(kInDoubt, path, std::strerror(error));
 }
 
-// Temporary names are ".", the name of the destination, "." and so many hexadecimal digits.
+// Temporary names are ".", the name of the destination, "." and this many hexadecimal digits.
 constexpr std::size_t kTemporaryDigits = 8;
 
-// What the names of a target's temporary files start with. Not longer than a name may be: the end is left off where the
-// target's is about as long.
+// The start of the names of a target's temporary files. It is cut off if the target's name is near the length limit.
 std::string temporary_start(const std::string& target) {
   return fmt::format(".{}.", file_name(target).substr(0, NAME_MAX - kTemporaryDigits - 2));
 }
@@ -128,7 +127,7 @@ std::string temporary_start(const std::string& target) {
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-  // Not to wait for the other end of a pipe, which is refused below.
+  // Non-blocking, so as not to wait for the other end of a pipe, which is refused below.
   fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) failure("{}: cannot open: {}", path, reason());
   struct stat info {};
@@ -261,7 +260,7 @@ std::vector<TemporaryFile> temporary_files_of(const std::string& destination) {
   const std::string start = temporary_start(target);
   const std::string directory = directory_of(target);
   std::vector<TemporaryFile> found;
-  std::error_code unreadable;  // then nothing is known about it, which is no failure
+  std::error_code unreadable;  // an unreadable folder has no temporary files that we know of
   std::filesystem::directory_iterator entry(directory.empty() ? "." : directory, unreadable);
   for (; !unreadable && entry != std::filesystem::directory_iterator(); entry.increment(unreadable)) {
     const std::string name = entry->path().filename().string();
@@ -270,7 +269,7 @@ std::vector<TemporaryFile> temporary_files_of(const std::string& destination) {
       continue;
     }
     const int fd = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) continue;  // gone, or nothing that we wrote
+    if (fd < 0) continue;  // gone, or not ours
     const bool in_use = ::flock(fd, LOCK_SH | LOCK_NB) != 0;
     struct stat info {};
     if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
@@ -286,7 +285,7 @@ void remove_temporary_files_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     struct sigaction action {};
     ::sigaction(signal, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;  // as nohup asks for
+    if (action.sa_handler == SIG_IGN) continue;  // as nohup sets it
     action = {};
     action.sa_handler = remove_and_die;
     ::sigemptyset(&action.sa_mask);

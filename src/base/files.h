@@ -24,10 +24,10 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   int descriptor() const { return fd_; }
 
-  // Fills `out` from `offset`; a file that ends before is an error.
+  // Fills `out` from `offset`; raises Error if the file ends before.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
-  // As many bytes of `out` as the file holds from `offset`; returns how many.
+  // Fills as much of `out` as the file holds from `offset`; returns the number of bytes.
   std::size_t read_some_at(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -39,11 +39,11 @@ class InputFile {
 // Reads a whole file of at most `limit` bytes.
 std::string read_whole_file(const std::string& path, std::uint64_t limit);
 
-// A file being written. It stands under a temporary name beside its destination until commit(), which makes it
+// A file being written. It has a temporary name beside its destination until commit(), which makes it
 // durable and puts it in place in one step; without commit() the destination is untouched and nothing remains.
 // If commit() raises an Error that says "is in place", only the durability is in doubt.
-// A symbolic link is followed and stays a link. What is not a regular file (a pipe, a device), or is open already
-// (/dev/stdout, /proc/self/fd/3), is written directly; a pipe that nobody reads is an error, not waited for.
+// A symbolic link is followed and stays a link. A pipe, a device, or a file that is already open (/dev/stdout,
+// /proc/self/fd/3) is written directly; a pipe that nobody reads raises Error instead of blocking.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -52,7 +52,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // Where the bytes stand until commit(); for libraries that insist on opening files themselves.
+  // Where the bytes are until commit(); for libraries that insist on opening files themselves.
   const std::string& temporary_path() const { return temporary_; }
   // Whether the bytes go straight to the destination: there is no old file to keep, and no place beside it.
   bool direct() const { return direct_; }
@@ -65,8 +65,8 @@ class OutputFile {
   void commit();
 
  private:
-  std::string path_;    // as it was given
-  std::string target_;  // where that leads to
+  std::string path_;    // as given
+  std::string target_;  // with links resolved
   std::string temporary_;
   int fd_ = -1;
   int slot_ = -1;  // where the signal handler finds the temporary name
@@ -74,13 +74,13 @@ class OutputFile {
   bool seekable_ = false;
 };
 
-// From here on, Ctrl-C, a hang-up or a termination removes the temporary files of this process before it ends.
+// From here on, SIGINT, SIGHUP and SIGTERM remove the temporary files of this process before they end it.
 void remove_temporary_files_on_signals();
 
 // Removes the temporary files of this process, which must end next. A signal handler may call it.
 void remove_temporary_files() noexcept;
 
-// A temporary file beside a destination: an OutputFile's, or what is left of one whose process was killed.
+// A temporary file beside a destination: that of an OutputFile, or one left behind by a killed process.
 struct TemporaryFile {
   std::string path;
   std::uint64_t bytes = 0;

@@ -16,7 +16,7 @@ namespace bdnn {
 
 namespace {
 
-// Whether a path still leads to what is open: whoever held the lock before may have removed the folder.
+// Whether a path still leads to the open folder: the previous holder of the lock may have removed it.
 bool is_at(int fd, const std::string& path) {
   struct stat open {};
   struct stat there {};

@@ -14,7 +14,7 @@ std::string dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// What the value is, or an Error that says what the member ought to be.
+// The value, or an Error that says what the member must be.
 template <class Found>
 decltype(auto) expect(const Found& found, std::string_view name, const char* type) {
   if (!found) failure("'{}' must be {}", name, type);
@@ -97,7 +97,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
-    failure("is not JSON from byte {} on", position);
+    failure("is not valid JSON from byte {} on", position);
   }
 
  private:
@@ -133,7 +133,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   JsonValue root_;
   std::vector<JsonValue*> open_;
-  std::string name_;  // of the member that comes next
+  std::string name_;  // of the next member
 };
 
 JsonValue JsonValue::parse(std::string_view text) {
@@ -182,7 +182,7 @@ const JsonValue& JsonValue::at(std::string_view name) const {
 }
 
 const std::string& JsonValue::string_at(std::string_view name) const {
-  return expect(at(name).as_string(), name, "a text");
+  return expect(at(name).as_string(), name, "a string");
 }
 
 std::uint64_t JsonValue::whole_at(std::string_view name) const {

@@ -54,7 +54,7 @@ class Json {
   Json(char open, const char* close) : text_(1, open), close_(close) {}
   void separate();
 
-  std::string text_;        // but for the closing bracket, so that more can be added
+  std::string text_;        // without the closing bracket, so that more can be added
   const char* close_ = "";  // "}" or "]" if the value has one
 };
 
@@ -63,8 +63,8 @@ struct JsonMember {
   Json value;
 };
 
-// JSON that was read. Nothing of it is trusted: what is not as a caller needs it is either told by an empty answer, or
-// raises Error with the member's name: "'bits' must be a whole number". The caller adds the name of the file.
+// Parsed JSON, which is not trusted: a value of the wrong type gives an empty result, or raises Error with the member's
+// name: "'bits' must be a whole number". The caller adds the name of the file.
 class JsonValue {
  public:
   using Elements = std::vector<JsonValue>;
@@ -81,10 +81,10 @@ class JsonValue {
   const Elements* as_array() const;
   const Members* as_object() const;
 
-  // A member of an object, the last of several with one name; null if there is none, or the value is no object.
+  // A member of an object, the last of several with one name; null if there is none, or the value is not an object.
   const JsonValue& operator[](std::string_view name) const;
 
-  // A member that must be there and be of this type.
+  // A required member, which must be of this type.
   const JsonValue& at(std::string_view name) const;
   const std::string& string_at(std::string_view name) const;
   std::uint64_t whole_at(std::string_view name) const;

@@ -56,16 +56,16 @@ TEST(JsonValue, ErrorsNameTheMember) {
   EXPECT_BDNN_ERROR(json.whole_at("bits"), failure, "'bits' must be a whole number, 0 or more");
   EXPECT_BDNN_ERROR(json.int_at("size"), failure, "'size' is 4294967296, which is too large");
   EXPECT_BDNN_ERROR(json.numbers_at("list"), failure, "'list' must be a list of numbers");
-  EXPECT_BDNN_ERROR(json.string_at("list"), failure, "'list' must be a text");
+  EXPECT_BDNN_ERROR(json.string_at("list"), failure, "'list' must be a string");
   EXPECT_BDNN_ERROR(json.array_at("none"), failure, "'none' is missing");
   EXPECT_BDNN_ERROR(json.at("bits").at("x"), failure, "'x' is missing");
 }
 
 TEST(JsonValue, RefusesWhatIsNotJson) {
   for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "1 2", "\"\xff\"", "1e999"}) {
-    EXPECT_BDNN_ERROR(JsonValue::parse(text), failure, "is not JSON from byte ");
+    EXPECT_BDNN_ERROR(JsonValue::parse(text), failure, "is not valid JSON from byte ");
   }
-  EXPECT_BDNN_ERROR(JsonValue::parse("[1, x]"), failure, "is not JSON from byte 5 on");
+  EXPECT_BDNN_ERROR(JsonValue::parse("[1, x]"), failure, "is not valid JSON from byte 5 on");
   EXPECT_EQ(JsonValue::parse("[[[[[[[[1]]]]]]]]").as_array()->size(), 1U);
   EXPECT_BDNN_ERROR(JsonValue::parse(std::string(100000, '[')), failure, "is nested too deep");
 }

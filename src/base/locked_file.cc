@@ -33,7 +33,7 @@ LockedFile::LockedFile(const std::string& path, const std::function<void()>& wai
     const bool known = ::fstat(fd_, &here) == 0 && ::stat(path.c_str(), &there) == 0;
     if (known && here.st_ino == there.st_ino && here.st_dev == there.st_dev) return;
     ::close(fd_);
-    if (!known) failure("{}: was taken away", path);
+    if (!known) failure("{}: was removed", path);
   }
 }
 
@@ -62,7 +62,7 @@ void LockedFile::sync(const char* otherwise) {
 }
 
 void LockedFile::cut(std::uint64_t size) noexcept {
-  // Where this fails, the next writer writes over it.
+  // If this fails, the next writer overwrites the rest.
   if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) return;
 }
 

@@ -11,8 +11,8 @@
 
 namespace bdnn {
 
-// Open for writing, and locked against other writers until it goes. Waits for a writer that holds it, after a call of
-// `waiting`. Where that one put another file in its place meanwhile, the lock is on the new one.
+// Opens a file for writing, and locks it against other writers during its lifetime. If another writer holds the lock,
+// calls `waiting` and waits. If that writer replaces the file meanwhile, the lock is on the new file.
 class LockedFile {
  public:
   explicit LockedFile(const std::string& path, const std::function<void()>& waiting = {});
@@ -23,16 +23,16 @@ class LockedFile {
   const std::string& path() const { return path_; }
   std::uint64_t size() const;
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  void sync(
-      const char* otherwise = "cannot write");  // durable when it returns; an Error says what is the case otherwise
-  void cut(std::uint64_t size) noexcept;        // gives back what stands beyond, if that is possible
+  // The content is durable on return; `otherwise` begins the message of the Error if it is not.
+  void sync(const char* otherwise = "cannot write");
+  void cut(std::uint64_t size) noexcept;  // truncates the file, if possible
 
  private:
   std::string path_;
   int fd_ = -1;
 };
 
-// Whether a writer holds a file now. The system ends a lock with its process, so none is ever left behind.
+// Whether a writer holds a file now. The system releases the lock of a process that ends, so none is left behind.
 bool is_locked(const InputFile& file);
 
 }  // namespace bdnn

@@ -12,7 +12,7 @@
 namespace bdnn {
 namespace {
 
-// What follows `key` and a separator in the first such line: "model name\t: AMD EPYC" or "NAME=Debian".
+// The text after `key` and a separator in the first such line: "model name\t: AMD EPYC" or "NAME=Debian".
 std::string value_in(const char* file, const std::string& key, char separator) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

@@ -6,7 +6,7 @@
 
 namespace bdnn {
 
-// "AMD EPYC 7763, 2 cores, Debian GNU/Linux 12", as far as the system tells.
+// "AMD EPYC 7763, 2 cores, Debian GNU/Linux 12", as far as the system reports them.
 std::string machine_name();
 
 // Bytes that could be allocated now without swapping, within the limit of this process's control group; 0 if unknown.

@@ -16,14 +16,14 @@
 namespace bdnn {
 namespace {
 
-// Where the signal handler finds what is mapped. Fixed storage: a handler may not allocate or lock.
+// The mappings, for the signal handler. Fixed storage: a handler may not allocate or lock.
 struct Mapping {
   std::atomic<bool> taken{false};
   std::atomic<std::uintptr_t> begin{0};
-  std::atomic<std::uintptr_t> end{0};  // 0 while the rest is being filled in
+  std::atomic<std::uintptr_t> end{0};  // 0 while the other members are being set
   std::array<char, PATH_MAX> path{};
 };
-std::array<Mapping, 64> mappings;  // more are mapped, but end without a message
+std::array<Mapping, 64> mappings;  // further mappings get no message
 
 Mapping* enter(const void* address, std::uint64_t bytes, const std::string& path) {
   for (Mapping& mapping : mappings) {
@@ -43,7 +43,7 @@ void leave(Mapping* mapping) {
 }
 
 void say(const char* text) {
-  if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody listens
+  if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // stderr is closed
 }
 
 struct sigaction handler_before {};
@@ -55,16 +55,16 @@ void explain_and_exit(int signal, siginfo_t* info, void*) {
     remove_temporary_files();
     say("bdnn: ");
     say(mapping.path.data());
-    say(": was cut short or cannot be read any more while it was in use; replace a file by renaming another onto it\n");
+    say(": was truncated or became unreadable while it was in use; replace a file by renaming another onto it\n");
     ::_exit(1);
   }
-  ::sigaction(signal, &handler_before, nullptr);  // the read is tried again on return, and then handled by it
+  ::sigaction(signal, &handler_before, nullptr);  // on return the read is retried, and handled by it
 }
 
 }  // namespace
 
 std::shared_ptr<const void> map_file(const InputFile& file, std::uint64_t bytes) {
-  if (bytes == 0) return {&mappings, [](const void*) {}};  // nothing can be read, but it is no null pointer
+  if (bytes == 0) return {&mappings, [](const void*) {}};  // nothing to read, but not a null pointer
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) failure("{}: cannot map: {}", file.path(), std::strerror(errno));
   Mapping* const mapping = enter(address, bytes, file.path());

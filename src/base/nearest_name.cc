@@ -37,7 +37,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
     fewest = distance;
     nearest = candidate;
   }
-  // Else one that was cut short, or written out: --mod for --model.
+  // Otherwise, an abbreviation or the full form: --mod for --model.
   for (const std::string& candidate : known) {
     constexpr std::size_t kTelling = 4;
     const std::size_t shorter = std::min(candidate.size(), name.size());

@@ -1,4 +1,4 @@
-// The name that somebody may have meant.
+// The name that was probably meant.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace bdnn {
 
-// The one of `known` that is fewest insertions, deletions, replacements and swaps of letters away from `name`; "" if
-// none is near.
+// The entry of `known` with the fewest insertions, deletions, replacements and swaps of letters from `name`; "" if none
+// is close.
 std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
-// "; did you mean 'itq'?", or "" if no name is near.
+// "; did you mean 'itq'?", or "" if no name is close.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 }  // namespace bdnn

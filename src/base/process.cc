@@ -48,7 +48,7 @@ class Pipe {
 // Only calls that are allowed between fork() and exec().
 [[noreturn]] void be_the_program(const std::vector<char*>& arguments, int output, int errors, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kNotFound);  // it ended before
+  if (::getppid() != parent) ::_exit(kNotFound);  // the parent has ended
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::signal(signal, SIG_DFL);

@@ -8,13 +8,13 @@
 namespace bdnn {
 
 struct ProcessResult {
-  bool found = true;   // false: there is no such program
-  int status = 0;      // exit status; 128 and the number of the signal that ended it
+  bool found = true;   // false: no such program
+  int status = 0;      // exit status; 128 plus the number of the signal that ended it
   std::string output;  // of standard output, the first few kilobytes
   std::string errors;  // of standard error, the last few kilobytes
 };
 
-// Runs a program of PATH and waits for its end. Calls watch(), if given, some times a second; where that returns
+// Runs a program of PATH and waits for its end. Calls watch(), if given, several times a second; if it returns
 // false or raises, the program is killed. It is also killed when this process ends.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::function<bool()>& watch = {});
 

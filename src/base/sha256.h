@@ -1,4 +1,4 @@
-// SHA-256, by which published files are recognised.
+// SHA-256, which identifies published files.
 #pragma once
 
 #include <cstddef>

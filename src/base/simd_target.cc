@@ -9,7 +9,7 @@
 namespace bdnn {
 namespace {
 
-// Compiled in, and runnable here. A lower bit is a better target.
+// The targets compiled in and supported here. A lower bit is a better target.
 std::int64_t available() { return hwy::SupportedTargets() & HWY_TARGETS; }
 
 std::int64_t target_by_name(const std::string& name) {
@@ -19,7 +19,7 @@ std::int64_t target_by_name(const std::string& name) {
     if (name == hwy::TargetName(target)) return target;
     names += (names.empty() ? "" : ", ") + std::string(hwy::TargetName(target));
   }
-  misuse("BDNN_TARGET={}: this machine and build have {}", name, names);
+  misuse("BDNN_TARGET={} is not available; this machine and build have {}", name, names);
 }
 
 void use(std::int64_t target) {

@@ -1,4 +1,4 @@
-// Which SIMD instructions the kernels use: the best this machine has, or what BDNN_TARGET asks for.
+// Which SIMD instructions the kernels use: the best this machine has, or the one BDNN_TARGET names.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace bdnn {
 
-// To be called before a kernel is dispatched. Reads the environment variable BDNN_TARGET once ("AVX2"); a name that is
-// unknown or that this machine lacks raises Error with the names it has.
+// To be called before a kernel is dispatched. Reads the environment variable BDNN_TARGET once ("AVX2"); an unknown
+// or unsupported name raises Error and lists the available ones.
 void choose_simd_target();
 
 // The name of the target in use: "AVX3_DL", "AVX3", "AVX2", "SSE4", "SSSE3" or "SCALAR".

@@ -7,7 +7,7 @@
 
 namespace bdnn {
 
-// product *= factor; false if 64 bits cannot hold it, and the product is then worth nothing.
+// product *= factor; false if 64 bits cannot hold it, and the product is then meaningless.
 [[nodiscard]] inline bool multiply_checked(std::uint64_t& product, std::uint64_t factor) {
   return !__builtin_mul_overflow(product, factor, &product);
 }

@@ -12,7 +12,7 @@ namespace bdnn {
 
 Threads::Threads(int count, Progress* progress) : progress_(progress) {
   if (count < 0 || count > kMostThreads) {
-    misuse("{} threads were asked for; ask for 1 to {}, or 0 for one per core", count, kMostThreads);
+    misuse("{} threads are not possible; ask for 1 to {}, or 0 for one per core", count, kMostThreads);
   }
   const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
   // Thousands on a few cores would spend their time waking each other.
@@ -23,7 +23,7 @@ Threads::Threads(int count, Progress* progress) : progress_(progress) {
     try {
       helpers_.emplace_back([this, worker] { serve(worker); });
     } catch (const std::system_error&) {
-      break;  // the system gives no more; results do not depend on how many there are
+      break;  // the system grants no more; results do not depend on their number
     }
   }
 }
@@ -84,7 +84,7 @@ void Threads::for_each(std::size_t blocks, const std::function<void(std::size_t,
       if (progress_ != nullptr) {
         try {
           progress_->poll();
-        } catch (...) {  // before a block is taken: every block that was taken is finished, so no turn is left out
+        } catch (...) {  // only before a block is taken: every block taken is finished, so no turn is missed
           const std::lock_guard lock(failure_mutex);
           stop = true;
           if (!failed) failed = std::current_exception();

@@ -1,4 +1,4 @@
-// Work spread over threads so that the result does not depend on how many there are.
+// Work spread over threads, with results that do not depend on their number.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ inline constexpr int kMostThreads = 4096;
 // A team of threads that lives as long as this object. The caller's thread is its worker 0.
 class Threads {
  public:
-  // 0: one per core. Fewer, where the system refuses; a negative count or one above kMostThreads raises Error. If
+  // 0: one per core. Fewer if the system grants no more; a negative count or one above kMostThreads raises Error. If
   // `progress` is given, it is polled before every block, and an exception from it ends the work.
   explicit Threads(int count = 0, Progress* progress = nullptr);
   ~Threads();
@@ -27,8 +27,8 @@ class Threads {
 
   int count() const { return static_cast<int>(helpers_.size()) + 1; }
 
-  // Calls work(block, worker) for every block in [0, blocks), each on one thread; `worker` in [0, count()) tells
-  // which, so that it can keep buffers of its own. The exception of the lowest block that failed is rethrown.
+  // Calls work(block, worker) for every block in [0, blocks), each on one thread; `worker` in [0, count()) is
+  // its number, so that it can have its own buffers. The exception of the lowest block that failed is rethrown.
   void for_each(std::size_t blocks, const std::function<void(std::size_t block, int worker)>& work);
 
   // As for_each; and after work(block, worker), commit(block, worker) is called on the same thread: in block order,
@@ -52,7 +52,7 @@ class Threads {
   std::vector<std::thread> helpers_;
 };
 
-// A gate that blocks pass in their order, one at a time. Once a passage has failed, the later ones are left out.
+// A gate that blocks pass in their order, one at a time. Once a passage has failed, later ones are skipped.
 class Turns {
  public:
   // Waits until all blocks before this one have passed, then calls `passage`. Every block must come exactly once.

@@ -3,10 +3,10 @@
 // The parser and the destructor of a value take a frame of the stack for each level.
 #define TOML_MAX_NESTED_VALUES 16
 // toml++ 3.3 asserts what a damaged file can break ("[="), and lets clang rely on it where assertions are off. Its own
-// checks stand right behind.
+// checks follow immediately.
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_assert(true)
-// Its tables of characters take letters such as U+00E4 for impossible, where they are just none of the table's.
+// Its character tables declare letters such as U+00E4 unreachable, although they are merely not in the table.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -45,7 +45,7 @@ void refuse_endless_keys(const std::string& text, const std::string& name) {
   }
 }
 
-// Calls take(element) for each element of a list, or for one that stands in its place.
+// Calls take(element) for each element of a list, or for a single value in place of a list.
 template <class Take>
 void for_elements(const toml::node& node, const Take& take) {
   if (const auto* array = node.as_array()) {
@@ -81,7 +81,7 @@ void TomlTable::wrong(const char* key, const std::string& what) const {
   const auto line = node != nullptr     ? node->source().begin.line
                     : table_ != nullptr ? table_at(table_).source().begin.line
                                         : 0;
-  failure("{}: line {}: '{}' is to be {}", file_, line, key, what);
+  failure("{}: line {}: '{}' must be {}", file_, line, key, what);
 }
 
 std::optional<std::string> TomlTable::text(const char* key, const char* what) {
@@ -193,7 +193,7 @@ void TomlTable::refuse_unknown() const {
     if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
     std::string names;
     for (const auto& name : known_) names += (names.empty() ? "" : ", ") + name;
-    failure("{}: line {}: there is no '{}' {}; there are {}", file_, node.source().begin.line, key.str(),
+    failure("{}: line {}: unknown key '{}' {}; the keys are {}", file_, node.source().begin.line, key.str(),
             name_.empty() ? "at the top" : "in [" + name_ + "]", names);
   }
 }

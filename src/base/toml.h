@@ -19,11 +19,11 @@ class TomlTable {
 
   bool exists() const { return table_ != nullptr; }
 
-  std::optional<std::string> text(const char* key, const char* what = "a text");
+  std::optional<std::string> text(const char* key, const char* what = "a string");
   std::optional<bool> flag(const char* key);
   std::size_t count(const char* key, std::size_t otherwise);
   // Lists; one element may stand in place of a list.
-  std::optional<std::vector<std::string>> texts(const char* key, const char* what = "a text, or a list of them");
+  std::optional<std::vector<std::string>> texts(const char* key, const char* what = "a string, or a list of strings");
   std::vector<std::size_t> counts(const char* key, std::vector<std::size_t> otherwise);
   std::vector<double> numbers(const char* key);
 
@@ -45,7 +45,7 @@ class TomlTable {
 
   void refuse_unknown() const;
 
-  // Raises Error: the line of `key` (or of the table, if it is missing) is to be `what`.
+  // Raises Error: `key`, in its line (or that of the table, if it is missing), must be `what`.
   [[noreturn]] void wrong(const char* key, const std::string& what) const;
 
  private:
@@ -54,7 +54,7 @@ class TomlTable {
 
   const void* find(const char* key);
 
-  std::shared_ptr<const Node> root_;  // what table_ is a part of
+  std::shared_ptr<const Node> root_;  // the document that contains table_
   const void* table_;
   std::string name_;
   std::string file_;

@@ -40,18 +40,18 @@ TEST(TomlTable, ReadsValuesListsAndTables) {
 
 TEST(TomlTable, MistakesAreNamedWithTheirLine) {
   TomlTable top = TomlTable::parse(kText, "p.toml");
-  EXPECT_BDNN_ERROR(top.text("seed"), failure, "p.toml: line 5: 'seed' is to be a text");
-  EXPECT_BDNN_ERROR(top.flag("name"), failure, "line 2: 'name' is to be true or false");
-  EXPECT_BDNN_ERROR(top.numbers("on"), failure, "'on' is to be numbers");
-  EXPECT_BDNN_ERROR(top.table("bits"), failure, "'bits' is to be a table");
+  EXPECT_BDNN_ERROR(top.text("seed"), failure, "p.toml: line 5: 'seed' must be a string");
+  EXPECT_BDNN_ERROR(top.flag("name"), failure, "line 2: 'name' must be true or false");
+  EXPECT_BDNN_ERROR(top.numbers("on"), failure, "'on' must be numbers");
+  EXPECT_BDNN_ERROR(top.table("bits"), failure, "'bits' must be a table");
   EXPECT_BDNN_ERROR(top.tables("part"), failure, "each written as [[part]]");
-  EXPECT_BDNN_ERROR(top.refuse_unknown(), failure, "there is no 'percent' at the top; there are");
+  EXPECT_BDNN_ERROR(top.refuse_unknown(), failure, "unknown key 'percent' at the top; the keys are");
   EXPECT_BDNN_ERROR(TomlTable::parse("a = ", "p.toml"), failure, "p.toml: line 1: ");
   EXPECT_BDNN_ERROR(TomlTable::parse("[=]", "p.toml"), failure, "p.toml: line 1: ");
   EXPECT_BDNN_ERROR(TomlTable::parse("\xc3\xa4 = 1", "p.toml"), failure, "p.toml: line 1: ");
   TomlTable negative = TomlTable::parse("seed = -1\nlimit = inf", "p.toml");
-  EXPECT_BDNN_ERROR(negative.count("seed", 0), failure, "'seed' is to be a whole number, 0 or more");
-  EXPECT_BDNN_ERROR(negative.numbers("limit"), failure, "'limit' is to be numbers");
+  EXPECT_BDNN_ERROR(negative.count("seed", 0), failure, "'seed' must be a whole number, 0 or more");
+  EXPECT_BDNN_ERROR(negative.numbers("limit"), failure, "'limit' must be numbers");
 }
 
 std::string repeated(const std::string& text, std::size_t times) {

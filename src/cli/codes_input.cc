@@ -42,10 +42,10 @@ void CodesOptions::check(const EncodeOptions& options, const std::string& path) 
   if (!codes.given() || path.empty() || !is_codes_file(path)) return;
   const bool refined = read_codes_header(path).origin.refined;
   if (refined != options.refined) {
-    misuse("{} holds codes already, which are {}; give vectors to --codes {}", path,
+    misuse("{} already holds codes, which are {}; give vectors to use --codes {}", path,
            refined ? "refined" : "not refined", options.refined ? "refined" : "hash");
   }
-  refuse({local_search}, fmt::format("to {}, which holds codes already", path));
+  refuse({local_search}, fmt::format("to {}, which already holds codes", path));
 }
 
 void add_rank_option(Verb verb, RankBy& rank) {

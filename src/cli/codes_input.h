@@ -9,33 +9,33 @@
 
 namespace bdnn::cli {
 
-// --codes and --local-search: which codes vectors become.
+// --codes and --local-search: how vectors are encoded.
 struct CodesOptions {
   Option codes;
   Option local_search;
 
-  // Raises misuse where an option would change nothing: --local-search without refined codes, or either of them if the
-  // file at `path` holds codes already, unless these are what --codes asks for.
+  // Raises misuse if an option would have no effect: --local-search without refined codes, or either of them if the
+  // file at `path` already holds codes, unless they are of the kind that --codes asks for.
   void check(const EncodeOptions& options, const std::string& path) const;
 };
 CodesOptions add_codes_options(Verb verb, EncodeOptions& options);
 
-// --rank: what makes a code near to a query.
+// --rank: the distance from queries to codes.
 void add_rank_option(Verb verb, RankBy& rank);
 
-// Codes as they stand in the file, or vectors made codes by the model. Codes of another model are refused.
+// Loads codes, or loads vectors and encodes them with the model. Codes of another model raise Error.
 Codes codes_from(const VectorsFile& file, const std::optional<Model>& model, const EncodeOptions& options);
 
-// Vectors for a model. A file of as many numbers as the model takes is one vector, not as many of one number.
+// Loads vectors for a model. A column of model.dimension() numbers is one vector, not that many vectors of one number.
 Vectors vectors_for(const Model& model, const VectorsFile& file);
 
-// The same for vectors that are in memory already; `path` is what messages call them.
+// Encodes vectors that were read from `path`, which messages name.
 Codes encode_named(const Model& model, const Vectors& vectors, const std::string& path, const EncodeOptions& options);
 
-// Queries that are ranked for as they are: vectors, not codes.
+// Loads the queries of a distance that takes them as vectors, not as codes.
 Vectors query_vectors_from(const VectorsFile& file, const std::optional<Model>& model, RankBy rank);
 
-// One label for each of `count` vectors of the file `of`; none for an empty path.
+// Loads one label for each of the `count` vectors in the file `of`; an empty list if the path is empty.
 std::vector<std::int64_t> labels_from(const VectorsFile& file, std::size_t count, const std::string& of,
                                       LabelNames* names = nullptr);
 

@@ -91,15 +91,15 @@ Option add_pca_option(Verb verb, std::size_t& pca, const std::string& condition)
   return verb
       .number("--pca", pca,
               condition +
-                  "Reduce vectors to this many principal components first; the model does so too and takes "
-                  "vectors as they are")
+                  "Reduce vectors to this many principal components first; the reduction becomes part of the model,\n"
+                  "which takes the original vectors")
       .at_least_1();
 }
 
 void print_json(const Json& json) { fmt::print("{}\n", json.text()); }
 
 void say(const std::string& text) {
-  std::fflush(stdout);  // so that a terminal or a log shows both in their order
+  std::fflush(stdout);  // so that a terminal or a log shows both in order
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
 }
@@ -113,7 +113,7 @@ Stopwatch::Stopwatch() : start_(now()) {}
 double Stopwatch::seconds() const { return now() - start_; }
 
 std::size_t peak_memory() {
-  // Not getrusage(): its maximum includes what the process was before it became this program.
+  // Not getrusage(): its maximum includes the process before exec() made it this program.
   std::ifstream status("/proc/self/status");
   std::string word;
   while (status >> word) {
@@ -134,7 +134,7 @@ std::string printable(std::string_view text) {
                                                     : 0;
     bool valid = length > 0 && i + length <= text.size() && (length > 1 || (byte(i) >= 0x20 && byte(i) != 0x7f));
     for (std::size_t k = 1; valid && k < length; ++k) valid = byte(i + k) >> 6 == 2;
-    if (valid && byte(i) == 0xc2 && byte(i + 1) < 0xa0) valid = false;  // control characters of eight bits
+    if (valid && byte(i) == 0xc2 && byte(i + 1) < 0xa0) valid = false;  // 8-bit control characters
     if (valid) {
       out.append(text.substr(i, length));
       i += length;

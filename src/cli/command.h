@@ -1,4 +1,4 @@
-// What the verbs of the program share. A verb is one file that adds its subcommand; main.cc lists them.
+// Helpers that all verbs of the program share. A verb is one file that adds its subcommand; main.cc lists them.
 #pragma once
 
 #include <map>
@@ -44,14 +44,14 @@ std::string alternatives(const Value (&values)[count], const SaidOf& said_of) {
   return in_a_row(all, "or");
 }
 
-// --set name=value, as often as given, and --pca, which is short for --set pca=N.
+// Parses each --set name=value, and --pca N, which is short for --set pca=N.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments, std::size_t pca);
 Option add_pca_option(Verb verb, std::size_t& pca, const std::string& condition = "");
 
 // One line on standard output.
 void print_json(const Json& json);
 
-// To standard error. That nobody may be listening there is no failure.
+// Writes to standard error; ignores a closed stderr.
 void say(const std::string& text);
 
 // A bar with rate and time left on a terminal, nothing in a pipe.
@@ -70,7 +70,7 @@ class Stopwatch {
 // The largest resident memory of this process so far, in bytes.
 std::size_t peak_memory();
 
-// With what a terminal would take for commands, or could not show, as \xNN: messages quote names and file contents.
+// The text with control characters and invalid UTF-8 replaced by \xNN: messages quote names and file contents.
 std::string printable(std::string_view text);
 
 }  // namespace bdnn::cli

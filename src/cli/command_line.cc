@@ -21,11 +21,11 @@ CLI::Validator whole_number() {
       "N");
 }
 
-// Raises UsageError for the first argument that the verb does not know, if there is one.
+// Raises UsageError for the first unknown argument, if there is one.
 void complain_about_the_unknown(const CLI::App& program) {
   const CLI::App* verb = &program;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
-  // What a verb cannot place is handed up to the program.
+  // CLI11 passes arguments that a verb does not know up to the program.
   const bool by_program = verb->remaining().empty();
   const std::vector<std::string> unknown = by_program ? program.remaining(true) : verb->remaining();
   if (unknown.empty()) return;
@@ -36,11 +36,11 @@ void complain_about_the_unknown(const CLI::App& program) {
       for (const std::string& text : option->get_lnames()) known.push_back("--" + text);
       for (const std::string& text : option->get_snames()) known.push_back("-" + text);
     }
-    throw UsageError("there is no option " + name + did_you_mean(name, known));
+    throw UsageError("unknown option " + name + did_you_mean(name, known));
   }
   for (const CLI::App* sub : verb->get_subcommands(nullptr)) known.push_back(sub->get_name());
   if (known.empty()) throw UsageError("'" + unknown.front() + "' is one argument too many");
-  throw UsageError("there is no verb '" + unknown.front() + "'" + did_you_mean(unknown.front(), known));
+  throw UsageError("unknown verb '" + unknown.front() + "'" + did_you_mean(unknown.front(), known));
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void CommandLine::run(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      // What is not known goes first: an option that is missing may be the same one, misspelt.
+      // Unknown arguments are reported first: a missing option may be one of them, misspelt.
       complain_about_the_unknown(*app_);
       throw UsageError(error.what());
     }

@@ -1,4 +1,5 @@
-// The arguments of the program: a narrow face of CLI11, which takes ten seconds to compile wherever it is included.
+// The arguments of the program: a narrow interface to CLI11, which takes ten seconds to compile wherever it is
+// included.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +44,9 @@ class Verb {
   explicit Verb(CLI::App* app) : app_(app) {}
 
   Verb add_verb(const std::string& name, const std::string& summary);
-  void requires_verb();  // one of its own
+  void requires_verb();  // a subverb must be given
 
-  // The end of the help.
+  // Text at the end of the help.
   void examples(const std::string& text);
 
   // A name without dashes is a positional argument.
@@ -59,14 +60,14 @@ class Verb {
   // "!--no-decoder" sets the value to false.
   Option flag(const std::string& name, bool& value, const std::string& help);
 
-  // What the verb does, once all options are read.
+  // Sets the function to run once all options are parsed.
   void runs(std::function<void()> work);
 
  private:
   CLI::App* app_;
 };
 
-// Arguments that do not parse.
+// Raised for arguments that do not parse.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -80,7 +81,7 @@ class CommandLine {
   Verb program();
   std::string chosen_verb() const;  // "bdnn encode"; "bdnn" if there is none
 
-  // Runs the verb that was chosen, or prints the help or version that was asked for. Raises UsageError.
+  // Runs the chosen verb, or prints the requested help or version. Raises UsageError.
   void run(int argc, char** argv);
 
  private:

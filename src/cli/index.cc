@@ -49,7 +49,7 @@ IndexKeys keys_of(const IndexArguments& arguments) {
   return keys_from(arguments.keys, arguments.csv.file(arguments.data));
 }
 
-// What a verb did, to be reported with the state of the index after it.
+// The outcome of a verb, reported with the state of the index afterwards.
 struct Outcome {
   std::string done;  // "5 added; now "
   Json json = Json::object();
@@ -64,13 +64,13 @@ Outcome outcome_of(const IndexChange& change) {
   count("added", "added", change.added);
   count("replaced", "replaced", change.replaced);
   count("removed_now", "removed", change.removed);
-  count("missing", "not there", change.missing);
+  count("missing", "not found", change.missing);
   outcome.done += outcome.done.empty() ? "now " : "; now ";
   for (const std::string& warning : change.warnings) say(fmt::format("bdnn index: warning: {}\n", printable(warning)));
   return outcome;
 }
 
-// "3 to 7, 9": ids that follow each other as one.
+// "3 to 7, 9": consecutive ids as a range.
 std::string ranges_of(std::vector<std::uint64_t> ids) {
   std::sort(ids.begin(), ids.end());
   std::string text;
@@ -96,12 +96,12 @@ Outcome outcome_of(const IndexSalvage& salvage) {
   if (!salvage.lost_ids.empty()) outcome.done += "\n  lost ids: " + ranges_of(salvage.lost_ids);
   for (const std::string& name : salvage.lost_names) outcome.done += "\n  lost name: " + printable(name);
   const std::size_t nameless = salvage.lost - salvage.lost_ids.size() - salvage.lost_names.size();
-  if (nameless > 0) outcome.done += fmt::format("\n  {} lost whose keys cannot be read", with_commas(nameless));
+  if (nameless > 0) outcome.done += fmt::format("\n  {} lost codes have unreadable keys", with_commas(nameless));
   outcome.done += "\n  now ";
   return outcome;
 }
 
-// Files that killed writers left beside the index, and whether one is at work.
+// Files that killed writers left beside the index, and whether a writer is active.
 struct Surroundings {
   bool writer = false;
   std::vector<std::string> left;
@@ -145,11 +145,11 @@ void report(const IndexArguments& arguments, const Outcome& outcome, double seco
   if (info.unused > 0)
     fmt::print(" ({} unused, {} codes removed)", with_commas(info.unused), with_commas(info.removed));
   if (info.origin.refined) fmt::print("; {}", kind_of_codes(info.origin));
-  fmt::print("; {:.0f}% have an equal; {:.3f} s, {} MB at most\n", 100 * info.duplicates, seconds,
+  fmt::print("; {:.0f}% have a duplicate; {:.3f} s, {} MB at most\n", 100 * info.duplicates, seconds,
              peak_memory() / 1'000'000);
-  if (around.writer) fmt::print("  a writer is at work on it now; its lock ends with its process\n");
+  if (around.writer) fmt::print("  another process is writing to it now; its lock ends with that process\n");
   for (const std::string& path : around.left) {
-    fmt::print("  left behind by a writer that was killed, and of no use: {}; delete it\n", printable(path));
+    fmt::print("  left behind by a killed writer, and safe to delete: {}\n", printable(path));
   }
 }
 
@@ -194,7 +194,7 @@ Outcome remove(const IndexArguments& a) {
   keys.names.insert(keys.names.end(), a.some_names.begin(), a.some_names.end());
   const bool file_given = !a.keys.ids_file.empty() || !a.keys.names_file.empty();  // an empty one names nothing
   if (keys.ids.empty() && keys.names.empty() && !file_given) {
-    misuse("nothing to remove was named; give --id, --name, --ids or --names");
+    misuse("nothing to remove; give --id, --name, --ids or --names");
   }
   return outcome_of(remove_from_index(a.index, keys, a.options));
 }
@@ -209,19 +209,20 @@ Outcome compact(const IndexArguments& a) {
 
 void add_index(Verb program) {
   const auto arguments = std::make_shared<IndexArguments>();
-  Verb index = add_verb(program, "index", "Build and change an index: a file of codes that opens instantly",
-                        "  bdnn index build --index db.index --data base.codes\n"
-                        "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
-                        "  bdnn index build --index db.index --model m.bdnn --data base.csv --id-column name\n"
-                        "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
-                        "  bdnn index upsert --index db.index --data today.codes --ids today_ids.npy\n"
-                        "  bdnn index remove --index db.index --id 17 --id 21\n"
-                        "  bdnn index remove --index db.index --names gone.txt --ignore-missing\n"
-                        "  bdnn index compact --index db.index\n"
-                        "  bdnn index info --index db.index --verify\n"
-                        "  bdnn search --index db.index --queries q.codes -k 10\n\n"
-                        "Changes are atomic, and durable when the command returns. Status 0 means that the change was\n"
-                        "made, perhaps with a warning; any other that it was not, unless the message says so.");
+  Verb index =
+      add_verb(program, "index", "Build and change an index: a file of codes that opens instantly",
+               "  bdnn index build --index db.index --data base.codes\n"
+               "  bdnn index build --index db.index --model m.bdnn --data base.fvecs --names names.txt\n"
+               "  bdnn index build --index db.index --model m.bdnn --data base.csv --id-column name\n"
+               "  bdnn index add --index db.index --data more.codes --ids more_ids.npy\n"
+               "  bdnn index upsert --index db.index --data today.codes --ids today_ids.npy\n"
+               "  bdnn index remove --index db.index --id 17 --id 21\n"
+               "  bdnn index remove --index db.index --names gone.txt --ignore-missing\n"
+               "  bdnn index compact --index db.index\n"
+               "  bdnn index info --index db.index --verify\n"
+               "  bdnn search --index db.index --queries q.codes -k 10\n\n"
+               "Changes are atomic, and durable when the command returns. Exit status 0 means that the change was\n"
+               "made, perhaps with a warning; any other that it was not, unless the message says otherwise.");
   index.requires_verb();
   const auto verb = [&](const std::string& name, const std::string& summary, auto work) {
     Verb sub = index.add_verb(name, summary);
@@ -247,25 +248,24 @@ void add_index(Verb program) {
       [](const IndexArguments& a) { return outcome_of(add_to_index(a.index, codes_of(a), keys_of(a), a.options)); });
   add_source_options(add, *arguments);
   add_tables_option(add, *arguments, "as the index was built");
-  Verb upsert =
-      verb("upsert", "Add codes, and replace those whose keys are there already", [](const IndexArguments& a) {
-        const IndexKeys keys = keys_of(a);
-        if (keys.ids.empty() && keys.names.empty() && a.keys.ids_file.empty() && a.keys.names_file.empty()) {
-          misuse("give the keys of the codes: --ids or --names, or --id-column of a CSV file");
-        }
-        return outcome_of(upsert_in_index(a.index, codes_of(a), keys, a.options));
-      });
+  Verb upsert = verb("upsert", "Add codes, and replace those whose keys already exist", [](const IndexArguments& a) {
+    const IndexKeys keys = keys_of(a);
+    if (keys.ids.empty() && keys.names.empty() && a.keys.ids_file.empty() && a.keys.names_file.empty()) {
+      misuse("give the keys of the codes: --ids or --names, or --id-column of a CSV file");
+    }
+    return outcome_of(upsert_in_index(a.index, codes_of(a), keys, a.options));
+  });
   add_source_options(upsert, *arguments);
   add_tables_option(upsert, *arguments, "as the index was built");
   Verb remove_verb = verb("remove", "Remove codes by their keys", remove);
   add_key_options(remove_verb, arguments->keys, "the codes to remove");
   remove_verb.numbers("--id", arguments->some_ids, "Id to remove; may be repeated");
   remove_verb.texts("--name", arguments->some_names, "Name to remove; may be repeated");
-  remove_verb.flag("--ignore-missing", arguments->options.ignore_missing, "Keys that are not there are no error");
+  remove_verb.flag("--ignore-missing", arguments->options.ignore_missing, "Ignore keys that are not in the index");
   Verb compact_verb = verb("compact", "Reclaim the space of removed codes and merge all segments", compact);
   add_tables_option(compact_verb, *arguments, "as the index was built");
-  compact_verb.flag("--salvage", arguments->salvage, "Of a damaged index, keep what is sound and list what is lost");
-  Verb info = verb("info", "Show what an index holds, and what is left of killed writers", [](const IndexArguments& a) {
+  compact_verb.flag("--salvage", arguments->salvage, "Recover a damaged index: keep intact codes and list lost ones");
+  Verb info = verb("info", "Show what an index holds, and files left by killed writers", [](const IndexArguments& a) {
     if (a.verify) verify_index(a.index);
     return Outcome();
   });

@@ -10,14 +10,14 @@ namespace bdnn::cli {
 // Index::open, with warnings of damage on standard error.
 Index open_index(const std::string& path);
 
-// What work() returns; an Error about a damaged index gets the command that salvages it.
+// Runs work(); an Error about a damaged index also names the command that salvages it.
 template <class Work>
 auto with_salvage_hint(const std::string& path, const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const DamagedIndex& error) {
     throw Error(error.kind(), std::string(error.what()) + "; 'bdnn index compact --index " + path +
-                                  " --salvage' keeps what is sound and lists what is lost");
+                                  " --salvage' keeps the intact codes and lists the lost ones");
   }
 }
 

@@ -31,7 +31,7 @@ std::string kind_of_decoder(const Model& model) {
   return model.decoder->group == 1 ? "linear" : fmt::format("by groups of {} bits", model.decoder->group);
 }
 
-// What is known about a file: by name, as it is shown and as JSON. What is shown as nothing is left out.
+// Named facts about a file, as text and as JSON. Text output leaves out facts with an empty text.
 class Facts {
  public:
   void text(const char* name, const std::string& value) { add(name, printable(value), value); }

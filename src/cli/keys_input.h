@@ -10,7 +10,7 @@
 
 namespace bdnn::cli {
 
-// Where keys come from; empty where they do not.
+// The files that keys come from; "" if not given.
 struct KeyArguments {
   std::string ids_file;
   std::string names_file;

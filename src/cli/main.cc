@@ -48,7 +48,7 @@ int run(int argc, char** argv) {
   const auto complain = [&](const char* what, int status) {
     const bool done = bdnn::cli::output_stands();
     bdnn::cli::say(fmt::format("{}: {}{}\n", command_line.chosen_verb(),
-                               done ? "warning: all is written, but the report failed: " : "",
+                               done ? "warning: the output is written, but reporting it failed: " : "",
                                bdnn::cli::printable(what)));
     return done ? 0 : status;
   };
@@ -69,16 +69,16 @@ int run(int argc, char** argv) {
   }
 }
 
-// OpenBLAS starts threads of its own before main(), each with a buffer of 128 MB. Where memory is limited and there is
-// none to be had, they ask for it without end and the program does not end either. We use one thread of it, so under a
-// limit the program starts once more and says so; without one it is not worth the time.
+// OpenBLAS starts threads of its own before main(), each with a buffer of 128 MB. If a memory limit denies them that,
+// they retry forever and the program hangs. We use only one of its threads, so under a limit the program restarts with
+// the variable set to 1; without a limit that is not worth the time.
 void start_again_with_less_memory(char** argv) {
   constexpr const char* kVariable = "OPENBLAS_NUM_THREADS";
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   if (const char* threads = std::getenv(kVariable); threads != nullptr && std::string_view(threads) == "1") return;
   ::setenv(kVariable, "1", 1);
-  ::execv("/proc/self/exe", argv);  // where that fails, we go on as we are
+  ::execv("/proc/self/exe", argv);  // if this fails, we continue as we are
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Json json_of(const MethodInfo& method) {
           {"profiles", profiles}};
 }
 
-// One line each, those without labels first.
+// One line per method, unsupervised ones first.
 void print_list(const std::vector<MethodInfo>& all) {
   for (const bool supervised : {false, true}) {
     fmt::print("{}\n", supervised ? "\nSupervised, which learn from labels:" : "Unsupervised:");
@@ -34,7 +34,7 @@ void print_list(const std::vector<MethodInfo>& all) {
       if (method.supervised == supervised) fmt::print("  {:<10} {}\n", method.name, method.summary);
     }
   }
-  fmt::print("\n'bdnn methods NAME' shows the options of one.\n");
+  fmt::print("\n'bdnn methods NAME' shows the options of a method.\n");
 }
 
 void print_option(const OptionInfo& option) {
@@ -72,7 +72,7 @@ void methods_verb(const std::vector<std::string>& names, bool json) {
 void add_methods(Verb program) {
   const auto json = std::make_shared<bool>(false);
   const auto names = std::make_shared<std::vector<std::string>>();
-  Verb verb = add_verb(program, "methods", "List the methods, or the options and profiles of some",
+  Verb verb = add_verb(program, "methods", "List the methods, or the options and profiles of the named ones",
                        "  bdnn methods\n"
                        "  bdnn methods uh-bdnn");
   verb.texts("NAME", *names, "Methods to describe");

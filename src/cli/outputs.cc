@@ -11,7 +11,7 @@ namespace {
 bool stands = false;
 
 bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code error;  // a file that is not there, or cannot be asked about, is met later
+  std::error_code error;  // a missing or unreadable file is reported later
   if (std::filesystem::is_regular_file(a, error)) return std::filesystem::equivalent(a, b, error);
   return std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error) &&
          !std::filesystem::exists(a, error);

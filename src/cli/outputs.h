@@ -1,4 +1,4 @@
-// Outputs of the verbs: what they must not overwrite, and what it means when a report of them cannot be printed.
+// Outputs of the verbs: which files they must not overwrite, and whether a failure to print the report is an error.
 #pragma once
 
 #include <string>
@@ -14,14 +14,13 @@ struct NamedFile {
   std::string path;  // perhaps FILE:NAME; empty if the option was not given
 };
 
-// The data files of a protocol, in the folder that they are looked for in.
+// The paths of a protocol's data files in `folder`.
 std::vector<NamedFile> files_of(const Protocol& protocol, const std::string& folder);
 
-// Raises misuse if an output is one of the inputs or another output, by whatever path or link.
+// Raises misuse if an output is one of the inputs or another output, through any path or link.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
-// The verb has written what it was to write: what goes wrong from here on, such as a full standard output, is a
-// warning.
+// Marks the verb's output as written: later failures, such as a full standard output, are only warnings.
 void output_stands_now();
 bool output_stands();
 

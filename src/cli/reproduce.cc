@@ -38,7 +38,7 @@ std::string time_left(double seconds) {
   return fmt::format(", {:.1f} h left", seconds / 3600);
 }
 
-// A line for every cell that ends; on a terminal also a last line that shows what is running.
+// Prints a line per finished cell and, on a terminal, a status line with what is running.
 class TerminalView final : public ReproductionView {
  public:
   ~TerminalView() override { clear(); }
@@ -89,7 +89,7 @@ class TerminalView final : public ReproductionView {
   bool shown_ = false;
 };
 
-// The named methods, by label or name; one that the experiment lacks is added.
+// Keeps the methods with these labels or names; adds those that the experiment lacks.
 void choose_methods(ExperimentPlan& plan, const std::vector<std::string>& names) {
   std::vector<PlannedMethod> chosen;
   for (const auto& name : names) {
@@ -104,11 +104,11 @@ void choose_methods(ExperimentPlan& plan, const std::vector<std::string>& names)
     chosen.push_back(
         {name, name.substr(0, colon), colon == std::string::npos ? "default" : name.substr(colon + 1), {}});
   }
-  for (auto& method : chosen) method.quick = true;  // a method that is named runs
+  for (auto& method : chosen) method.quick = true;  // a method named on the command line always runs
   plan.methods = std::move(chosen);
 }
 
-// Each value once, where it is first named.
+// Each value once, in order of first appearance.
 template <class Value>
 std::vector<Value> without_repeats(const std::vector<Value>& values) {
   std::vector<Value> once;
@@ -131,7 +131,7 @@ std::vector<ExperimentPlan> load_plans(const ReproduceArguments& arguments) {
   return plans;
 }
 
-// Where data is missing that the program can get, says how.
+// If data is missing that the program can get, raises Error with the command that gets it.
 void check_data(const std::vector<ExperimentPlan>& plans, const std::string& data) {
   const DatasetCatalog catalog = builtin_datasets();
   for (const auto& plan : plans) {
@@ -143,8 +143,8 @@ void check_data(const std::vector<ExperimentPlan>& plans, const std::string& dat
     const bool has_it = std::any_of(entry->files.begin(), entry->files.end(),
                                     [&](const DatasetFile& file) { return file.name == missing; });
     failure("{}/{}: no such file; {} 'bdnn dataset get {} --data {}'{}", folder, missing,
-            has_it ? "get it by" : "it holds features of images, which you get by", entry->name, data,
-            has_it ? "" : ", and their features by 'bdnn features' (docs/features.md)");
+            has_it ? "get it with" : "it holds features of images; get the images with", entry->name, data,
+            has_it ? "" : ", then compute their features with 'bdnn features' (docs/features.md)");
   }
 }
 
@@ -198,15 +198,14 @@ void add_reproduce(Verb program) {
       "  bdnn reproduce experiments/mnist-*.toml --quick\n"
       "  bdnn reproduce experiments/mnist-unsupervised.toml --method UH-BDNN,itq,uh-bdnn:paper --bits 16,64 --seeds 1\n"
       "  bdnn reproduce --report --out results/mnist\n\n"
-      "Finished cells (a method, length and seed) are kept in OUT/results.json and not run again, so an interrupted\n"
-      "command is started again as it was. Writes OUT/report.html, .md, .csv, .json and OUT/plots/*.svg.\n"
+      "Finished cells (one per method, length and seed) are kept in OUT/results.json and not run again: to resume an\n"
+      "interrupted run, repeat the command. Writes OUT/report.html, .md, .csv, .json and OUT/plots/*.svg.\n"
       "docs/reproduction.md describes experiment files.");
   const Option experiments = verb.texts("experiments", arguments->experiments, "Experiment files");
-  const Option data =
-      verb.text("--data", arguments->data, "Folder that holds a folder for each dataset").shows_default();
+  const Option data = verb.text("--data", arguments->data, "Folder with a subfolder for each dataset").shows_default();
   verb.text("--out", arguments->out, "Folder for results and report").shows_default();
   const Option quick =
-      verb.flag("--quick", arguments->quick, "A small version: 5,000 vectors, one seed, 16 and 32 bits");
+      verb.flag("--quick", arguments->quick, "Run a small version: 5,000 vectors, one seed, 16 and 32 bits");
   const Option methods = verb.texts("--method", arguments->methods,
                                     "Only these methods, by label or name, separated by commas; NAME:PROFILE adds one")
                              .separated_by(',');
@@ -215,10 +214,10 @@ void add_reproduce(Verb program) {
   const Option seeds =
       verb.numbers("--seeds", arguments->seeds, "Training seeds in place of the experiment's").separated_by(',');
   verb.flag("--report", arguments->report, "Only write the report again, from OUT/results.json");
-  const Option at_once =
-      verb.integer("--cells-at-once", arguments->cells_at_once,
-                   "Cells run side by side; results do not depend on it (default: one per thread, if memory allows)")
-          .range(1, 4096);
+  const Option at_once = verb.integer("--cells-at-once", arguments->cells_at_once,
+                                      "Number of cells to run in parallel; results do not depend on it (default: one "
+                                      "per thread, if memory allows)")
+                             .range(1, 4096);
   add_threads_option(verb, arguments->threads);
   add_json_option(verb, arguments->json);
   verb.runs([=] {

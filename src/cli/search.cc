@@ -29,17 +29,17 @@ struct SearchArguments {
   CsvInput csv;
   SearchOptions options;
   std::size_t radius = 0;
-  std::size_t shortlist = 0;  // 0: as the ranking has it
+  std::size_t shortlist = 0;  // 0: the default of the ranking
   std::size_t first = 0;
   bool explain = false;
   bool json = false;
 };
 
-// What was found for each query, with what is needed to print it.
+// The results of all queries, with everything needed to print them.
 struct Answer {
-  std::optional<Index> index;  // where the ids are its
+  std::optional<Index> index;  // if the ids are its
   Results results;
-  RankedResults ranked;  // where it was ranked again
+  RankedResults ranked;  // if the results were reranked
   std::size_t size = 0;
   std::size_t bits = 0;
   std::vector<std::int64_t> database_labels;
@@ -72,7 +72,7 @@ struct Queries {
   Vectors vectors;
 };
 
-// Loads what is needed, and encodes no more than the queries that are searched for.
+// Loads the queries in the forms needed, and encodes only those that are searched for.
 Queries load_queries(const SearchArguments& arguments, const std::optional<Model>& model, bool need_codes,
                      bool need_vectors) {
   const auto first = [&](std::size_t count) {
@@ -97,7 +97,7 @@ Queries load_queries(const SearchArguments& arguments, const std::optional<Model
   return queries;
 }
 
-// In an index: one from a file, or one made for this search where a filter needs it.
+// Searches an index: one from a file, or one built for this search if a filter needs it.
 void search_index(const SearchArguments& arguments, const SearchOptions& options, const Codes& queries,
                   Answer& answer) {
   const IndexKeys keys = keys_from(arguments.only);
@@ -195,10 +195,10 @@ void print_results(const Answer& answer) {
   const double queries = static_cast<double>(std::max<std::size_t>(answer.queries(), 1));
   say(fmt::format("{} queries among {} codes of {} bits: {:.1f} us per query{}\n", with_commas(answer.queries()),
                   with_commas(answer.size), answer.bits, 1e6 * answer.seconds / queries,
-                  ranked ? fmt::format(", {:.1f} us to rank again", 1e6 * answer.rerank_seconds / queries) : ""));
+                  ranked ? fmt::format(", {:.1f} us to rerank", 1e6 * answer.rerank_seconds / queries) : ""));
 }
 
-// All codes, by another distance than Hamming's.
+// Scans all codes by a distance other than Hamming.
 void scan_codes(const SearchArguments& arguments, const std::optional<Model>& model, const Codes& database,
                 const Queries& queries, Answer& answer) {
   const int threads = arguments.options.threads;
@@ -216,7 +216,7 @@ void scan_codes(const SearchArguments& arguments, const std::optional<Model>& mo
       fmt::format("{} codes of {} bits: scan by {}\n", database.size(), database.bits(), name_of(arguments.rank));
 }
 
-// Of a shortlist, by the codes of a database or an index.
+// The ranking of a shortlist by the codes of a database or an index.
 template <class Source>
 std::unique_ptr<Ranking> ranking_by(RankBy rank, const std::optional<Model>& model, const Source& source,
                                     const Queries& queries) {
@@ -224,7 +224,7 @@ std::unique_ptr<Ranking> ranking_by(RankBy rank, const std::optional<Model>& mod
   return std::make_unique<CodeRanking>(*model, rank, source, queries.vectors);
 }
 
-// By the vectors of --rerank, whose keys are those of the index or the numbers of the vectors.
+// The ranking by the vectors of --rerank, whose keys are those of the index or their positions.
 std::unique_ptr<Ranking> vector_ranking(const SearchArguments& arguments, const Vectors& queries,
                                         const Answer& answer) {
   const IndexKeys keys = keys_from(arguments.rerank_keys);
@@ -236,7 +236,7 @@ std::unique_ptr<Ranking> vector_ranking(const SearchArguments& arguments, const 
     }
     return std::make_unique<VectorRanking>(arguments.rerank, queries);
   }
-  if (!answer.index) misuse("--rerank-ids and --rerank-names are for --index; vector i of a database has id i");
+  if (!answer.index) misuse("--rerank-ids and --rerank-names need --index; vector i of a database has id i");
   if (keys.names.empty() == by_name) {
     misuse("the keys of {} are {}; give --rerank-{}", arguments.index, by_name ? "names" : "ids",
            by_name ? "names" : "ids");
@@ -331,9 +331,9 @@ void add_search(Verb program) {
       "  bdnn search --index db.index --queries q.codes -k 10 --explain\n"
       "  bdnn search --index db.index --model m.bdnn --queries q.fvecs --rerank base.fvecs --shortlist 1000\n"
       "  bdnn search --model m.bdnn --database base.codes --queries q.fvecs --rank reconstruction\n\n"
-      "Prints one line per neighbour: by ascending distance, then ascending id. Ids count from 0, or are those\n"
-      "of the index. With --rerank and --rank: by ascending score, the squared distance of the vectors or the\n"
-      "spherical distance of the codes.");
+      "Prints one line per neighbour, by ascending distance, then ascending id. Ids are those of the index, or count\n"
+      "from 0. With --rerank or --rank, neighbours are ordered by ascending score: the squared distance of the\n"
+      "vectors or the spherical distance of the codes.");
   verb.text("--model", arguments->model, "Model that encodes the vectors");
   verb.text("--database", arguments->database, "Database: codes, or vectors to encode");
   verb.text("--index", arguments->index, "Index to search instead of a database ('bdnn index build')");
@@ -356,7 +356,7 @@ void add_search(Verb program) {
               "Length of the shortlist (default: 100 for --rerank; for --rank, 1000 with an index, else all codes)")
       .at_least_1();
   rerank.excludes(radius);
-  verb.number("--first", arguments->first, "Search for this many first queries only").at_least_1();
+  verb.number("--first", arguments->first, "Search for the first N queries only").at_least_1();
   verb.text("--database-labels", arguments->database_labels, "Labels to print beside the neighbours");
   verb.text("--query-labels", arguments->query_labels, "Labels to print beside the queries");
   arguments->csv.add_options(verb);
@@ -365,11 +365,11 @@ void add_search(Verb program) {
   verb.runs([arguments, radius, plan, codes] {
     if (arguments->rerank.empty() &&
         (!arguments->rerank_keys.ids_file.empty() || !arguments->rerank_keys.names_file.empty())) {
-      misuse("--rerank-ids and --rerank-names are for --rerank; give it");
+      misuse("--rerank-ids and --rerank-names need --rerank");
     }
     arguments->csv.check({arguments->database, arguments->queries});
     codes.check(arguments->encoding, arguments->database);
-    if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which holds codes already");
+    if (!arguments->index.empty()) refuse({codes.codes, codes.local_search}, "to --index, which already holds codes");
     if (radius.given()) arguments->options.radius = arguments->radius;
     arguments->encoding.threads = arguments->options.threads;
     const bool by_rank = arguments->rank != RankBy::hamming;
@@ -377,14 +377,14 @@ void add_search(Verb program) {
       misuse("--rank {} needs --model", name_of(arguments->rank));
     }
     if (by_rank && (radius.given() || !arguments->rerank.empty())) {
-      misuse("--rank {} goes with neither --radius nor --rerank", name_of(arguments->rank));
+      misuse("--rank {} cannot be combined with --radius or --rerank", name_of(arguments->rank));
     }
     const bool restricted = !arguments->only.ids_file.empty() || !arguments->only.names_file.empty();
     if (by_rank && arguments->index.empty() && arguments->shortlist == 0 && !restricted) {
       refuse({plan}, "to --rank without --shortlist, which scans all codes");
     }
     if (arguments->shortlist > 0 && !by_rank && arguments->rerank.empty()) {
-      misuse("--shortlist is for --rerank or --rank; give one of them");
+      misuse("--shortlist needs --rerank or --rank");
     }
     with_column_hint([&] { search_verb(*arguments); });
   });

@@ -31,7 +31,7 @@ struct TrainArguments {
   bool json = false;
 };
 
-// The rounds of a training as a table on standard output and as lines of JSON in a file, beside the bar.
+// Shows the progress bar, prints training rounds as a table and logs them to a file as lines of JSON.
 class RoundTable final : public Progress {
  public:
   RoundTable(bool table, const std::string& log) : bar_(make_progress()), table_(table), log_path_(log) {
@@ -80,7 +80,7 @@ class RoundTable final : public Progress {
   std::ofstream log_;
 };
 
-// As many training vectors as tell how good the codes are, from all parts of the data.
+// Enough training vectors, from all parts of the data, to judge the codes by.
 Vectors some_of(const Vectors& vectors) {
   constexpr std::size_t kEnough = 10000;
   if (vectors.size() <= kEnough) return vectors;
@@ -91,7 +91,7 @@ Vectors some_of(const Vectors& vectors) {
   return gather(vectors, rows);
 }
 
-// MODEL.checkpoint; of a model whose name is about as long as a name may be, the end is left off.
+// MODEL.checkpoint; a model name near the length limit of file names is shortened.
 std::string checkpoint_of(const std::string& model) {
   constexpr std::string_view kEnding = ".checkpoint";
   const std::string name = file_name(model);
@@ -112,12 +112,12 @@ void train_verb(TrainArguments& arguments) {
   }
   check_outputs({{"--model", arguments.model}, {"--log", arguments.log}},
                 {{"--data", arguments.data}, {"--labels", arguments.labels}});
-  // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would send its
-  // reader away; a file is not left under its temporary name for so long.
+  // Opened first: better to fail before the training than after it. A pipe stays open, since closing it would end its
+  // reader; a file is closed, so that no temporary file lies around during the training.
   std::optional<OutputFile> output(std::in_place, arguments.model);
   if (!output->direct()) output.reset();
   if (!arguments.no_checkpoint && method.resumable && !output) {
-    options.checkpoint = checkpoint_of(arguments.model);  // beside a pipe or a device there is no place for it
+    options.checkpoint = checkpoint_of(arguments.model);  // there is no place for it beside a pipe or a device
   }
   check_outputs({{"the checkpoint of --model", options.checkpoint}, {"--log", arguments.log}},
                 {{"--data", arguments.data}, {"--labels", arguments.labels}});
@@ -144,7 +144,7 @@ void train_verb(TrainArguments& arguments) {
   if (!output) output.emplace(arguments.model);
   save_model(model, *output);
   output_stands_now();
-  std::error_code ignored;  // the model stands; a checkpoint that cannot be removed does no harm
+  std::error_code ignored;  // the model is saved; a checkpoint that cannot be removed does no harm
   if (!options.checkpoint.empty()) std::filesystem::remove(options.checkpoint, ignored);
 
   for (const auto& warning : warnings) say(fmt::format("bdnn train: warning: {}\n", warning));
@@ -190,13 +190,13 @@ void add_train(Verb program) {
   verb.text("--data", arguments->data, "Training vectors, in any supported format").required();
   verb.text("--model", arguments->model, "Output file for the model").required();
   verb.text("--labels", arguments->labels,
-            "Labels for supervised methods, one integer or name per vector; -1 is unlabelled");
+            "Labels for supervised methods, one integer or name per vector; -1 means unlabelled");
   verb.text("--profile", arguments->options.profile, "Profile of settings; 'bdnn methods NAME' lists them")
       .shows_default();
   verb.texts("--set", arguments->set, "An option of the method, as name=value; may be repeated").one_at_a_time();
   add_pca_option(verb, arguments->pca);
   verb.number("--seed", arguments->options.seed, "Random seed; equal seeds give equal models").shows_default();
-  verb.text("--log", arguments->log, "Log each training round to this file, as lines of JSON");
+  verb.text("--log", arguments->log, "Log each training round to this file as a line of JSON");
   verb.flag("--resume", arguments->options.resume, "Resume from MODEL.checkpoint if it exists");
   verb.flag("--no-checkpoint", arguments->no_checkpoint, "Write no checkpoints");
   verb.flag("!--no-decoder", arguments->options.decoder,

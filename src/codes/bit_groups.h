@@ -7,13 +7,13 @@
 
 namespace bdnn {
 
-// Groups of 1, 4 or 8 bits, the last one of those that are left. A decoder may have a column for each value of each
-// group (`columns`, group after group), or, what is the same, one for each product of bits of a group (`features`,
-// one fewer per group: see Decoder in bdnn/model.h).
+// Groups of 1, 4 or 8 bits; the last group has the remaining bits. A decoder may have a column for each value of each
+// group (`columns`, group after group) or, equivalently, one for each product of bits of a group (`features`, one fewer
+// per group: see Decoder in bdnn/model.h).
 class BitGroups {
  public:
-  // Refined codes take memory by the square of the columns, 256 MB for so many, and their training about ten times
-  // that.
+  // The memory for refined codes grows with the square of the columns: 256 MB for this many, and about ten times that
+  // in training.
   static constexpr std::size_t kMostColumns = 8192;
 
   static bool is_possible(std::size_t bits, std::size_t group) {
@@ -33,7 +33,7 @@ class BitGroups {
   std::size_t features() const { return columns() - count(); }
 
   std::size_t value(const std::uint8_t* code, std::size_t g) const {
-    return code[g * group_ / 8] >> (g * group_ % 8) & (values(g) - 1);  // and not what a file has beyond the last bit
+    return code[g * group_ / 8] >> (g * group_ % 8) & (values(g) - 1);  // without padding beyond the last bit
   }
   void set(std::uint8_t* code, std::size_t g, std::size_t value) const {
     const std::size_t shift = g * group_ % 8;

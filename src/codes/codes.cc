@@ -8,10 +8,10 @@ namespace bdnn {
 namespace {
 
 void check_length(std::size_t bits) {
-  if (bits < 1 || bits > kMaxBits) misuse("codes of {} bits were asked for; 1 to {} are possible", bits, kMaxBits);
+  if (bits < 1 || bits > kMaxBits) misuse("codes of {} bits are not possible; they have 1 to {}", bits, kMaxBits);
 }
 
-// Bits beyond the length would count in every distance, and lead counters per distance astray.
+// Bits beyond the length would count in every distance, and overflow counters per distance.
 void check_unused_bits(const Codes& codes) {
   const std::size_t used = codes.bits() % 8;
   if (used == 0) return;
@@ -48,7 +48,7 @@ Codes::Codes(std::size_t bits, std::size_t count, std::shared_ptr<const std::uin
 
 Codes Codes::slice(std::size_t first, std::size_t count) const {
   if (first > count_ || count > count_ - first) {
-    misuse("{} codes from number {} on were asked for, and there are {}", count, first, count_);
+    misuse("{} codes starting at number {} were requested, but there are only {}", count, first, count_);
   }
   Codes part = *this;
   part.data_ = {data_, data_.get() + first * bytes_per_code()};
@@ -58,7 +58,7 @@ Codes Codes::slice(std::size_t first, std::size_t count) const {
 
 std::size_t hamming_distance(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
   if (a.size() != b.size()) misuse("codes of {} and {} bytes cannot be compared", a.size(), b.size());
-  if (8 * a.size() > kMaxBits) misuse("codes of {} bytes were given; {} are the most", a.size(), kMaxBits / 8);
+  if (8 * a.size() > kMaxBits) misuse("codes of {} bytes were given; the most is {}", a.size(), kMaxBits / 8);
   std::uint16_t distance = 0;
   hamming_distances(a.data(), b.data(), a.size(), 1, &distance);
   return distance;

@@ -30,7 +30,7 @@ struct RawHeader {
   std::uint64_t payload_checksum = 0;
   std::uint64_t metadata_bytes = 0;
   std::uint64_t reserved = 0;
-  std::uint64_t header_checksum = 0;  // of what stands before it, and of the metadata
+  std::uint64_t header_checksum = 0;  // of everything before it, and of the metadata
 };
 static_assert(sizeof(RawHeader) == 64);
 
@@ -46,7 +46,7 @@ class OwnWriter final : public CodesWriter {
   OwnWriter(const std::string& path, std::size_t bits, std::size_t count, const CodesOrigin& origin) : file_(path) {
     if (!file_.seekable()) misuse("{}: .codes cannot be written to a pipe; name a file, or write .npy", path);
     metadata_ = Json(json_members(origin)).text();
-    // Blanks after the JSON bring the codes to the start of a page, under the header's checksum too.
+    // Blanks after the JSON align the codes to a page, under the header's checksum too.
     metadata_.resize((sizeof header_ + metadata_.size() + kPage - 1) / kPage * kPage - sizeof header_, ' ');
     header_.bits = static_cast<std::uint32_t>(bits);
     header_.count = count;
@@ -100,14 +100,14 @@ CodesHeader parse_header(const InputFile& file) {
             kVersion);
   }
   if (raw.metadata_bytes > kMaxMetadata || raw.metadata_bytes > file.size() - sizeof raw) {
-    failure("{}: is damaged: its header tells of {} bytes of metadata", file.path(), raw.metadata_bytes);
+    failure("{}: is damaged: its header states {} bytes of metadata", file.path(), raw.metadata_bytes);
   }
   std::string metadata(raw.metadata_bytes, '\0');
   file.read_at(sizeof raw, std::as_writable_bytes(std::span(metadata)));
   if (checksum_of(raw, metadata) != raw.header_checksum) {
-    failure("{}: is damaged: the checksum of its header does not agree", file.path());
+    failure("{}: is damaged: the checksum of its header does not match", file.path());
   }
-  // From here on the header is what a program wrote; a hostile one may still lie.
+  // From here on the header is as written; a hostile program may still have lied.
   std::uint64_t payload = raw.count;
   if (raw.bits < 1 || raw.bits > kMaxBits || raw.payload_offset != sizeof raw + raw.metadata_bytes ||
       raw.payload_offset % 64 != 0 || !multiply_checked(payload, bytes_for_bits(raw.bits))) {
@@ -121,7 +121,7 @@ CodesHeader parse_header(const InputFile& file) {
   CodesHeader header{raw.bits, raw.count, raw.payload_offset, raw.payload_checksum, {}};
   try {
     const JsonValue json = JsonValue::parse(metadata);
-    if (json.as_object() == nullptr) failure("is no JSON object");
+    if (json.as_object() == nullptr) failure("is not a JSON object");
     header.origin = origin_from(json);
   } catch (const Error& error) {
     failure("{}: is damaged: its metadata {}", file.path(), error.what());
@@ -138,7 +138,7 @@ Codes load_exchange(const std::string& path, std::size_t bits) {
   if (bytes_for_bits(bits) != rows.dimension()) {
     failure("{}: has {} bytes per code, {} bits need {}", path, rows.dimension(), bits, bytes_for_bits(bits));
   }
-  // The bytes stay where they are; the lambda keeps their owner.
+  // The bytes are not copied; the lambda keeps their owner.
   const std::shared_ptr<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(rows.data()),
                                                   [rows](const std::uint8_t*) {});
   return with_name(path, [&] { return Codes(bits, rows.size(), bytes); });
@@ -178,7 +178,7 @@ Codes map_codes(const std::string& path) {
 
 Codes load_codes(const std::string& path, std::size_t bits) {
   if (!is_codes_file(path)) {
-    if (path.ends_with(".codes")) read_codes_header(path);  // says what is wrong with it
+    if (path.ends_with(".codes")) read_codes_header(path);  // raises Error that says what is wrong
     return load_exchange(path, bits);
   }
   const InputFile file(path);
@@ -187,7 +187,7 @@ Codes load_codes(const std::string& path, std::size_t bits) {
   std::vector<std::uint8_t> bytes(header.count * bytes_for_bits(header.bits));
   file.read_at(header.payload_offset, std::as_writable_bytes(std::span(bytes)));
   if (checksum(std::as_bytes(std::span(bytes))) != header.payload_checksum) {
-    failure("{}: is damaged: the checksum of its codes does not agree", path);
+    failure("{}: is damaged: the checksum of its codes does not match", path);
   }
   return with_name(path, [&] { return Codes(header.bits, header.count, std::move(bytes), header.origin); });
 }

@@ -8,7 +8,7 @@
 
 namespace bdnn {
 
-// Writes codes as they are made; the file appears under its name with finish().
+// Writes codes block by block; the file appears under its name with finish().
 class CodesWriter {
  public:
   virtual ~CodesWriter() = default;
@@ -16,11 +16,11 @@ class CodesWriter {
   virtual void finish() = 0;
 };
 
-// By the name's ending: .codes, .npy or .bvecs. `count` codes will follow.
+// The format follows from the file name: .codes, .npy or .bvecs. `count` codes will follow.
 std::unique_ptr<CodesWriter> create_codes(const std::string& path, std::size_t bits, std::size_t count,
                                           const CodesOrigin& origin);
 
-// What the header of a .codes file says, verified.
+// The verified content of the header of a .codes file.
 struct CodesHeader {
   std::size_t bits = 0;
   std::size_t count = 0;

@@ -1,5 +1,6 @@
-// Counting differing bits where no instruction does: half bytes are looked up in a table of 16, and the counts added
-// up, first in bytes, then to distances of 2 bytes, as late as their range allows. Included once per SIMD target.
+// Counts differing bits on CPUs without an instruction for it: half bytes are looked up in a table of 16, and the
+// counts added up, first in bytes, then to distances of 2 bytes, as late as their range allows. Included once per SIMD
+// target.
 #if defined(BDNN_CODES_HALF_BYTES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BDNN_CODES_HALF_BYTES_INL_H_
 #undef BDNN_CODES_HALF_BYTES_INL_H_
@@ -72,7 +73,7 @@ HWY_INLINE Bytes differing_bits(const HalfBytes& a, const HalfBytes& b) {
                  hn::TableLookupBytes(bits, hn::Xor(a.high, b.high)));
 }
 
-// So many counts of differing_bits(), of at most 8 each, can be added in bytes.
+// The number of counts of differing_bits(), of at most 8 each, that can be added in bytes.
 inline constexpr std::size_t kMostCounts = 31;
 
 // Their sum. It saturates only so that compilers keep to this order; in one of their own, sums do not fit the

@@ -14,7 +14,7 @@ void hamming_distances(const std::uint8_t* query, const std::uint8_t* codes, std
 // any h is infinite or not a number.
 bool pack_signs(const float* h, std::size_t bits, std::size_t count, std::uint8_t* codes);
 
-// The sign of an output as a bit's number: +1 for h >= 0, as pack_signs() has it, else -1.
+// The sign of an output as a number: +1 for h >= 0, as in pack_signs(), else -1.
 template <class T>
 constexpr T sign_of(T h) {
   return h >= 0 ? T{1} : T{-1};
@@ -23,7 +23,7 @@ constexpr T sign_of(T h) {
 // The number of a bit: +1 where it is set, else -1.
 constexpr float sign_of_bit(bool set) { return set ? 1.0F : -1.0F; }
 
-// Codes that stand one after the other as numbers, bits x count: +1 where a bit is set, else -1.
+// Contiguous codes as numbers, bits x count: +1 where a bit is set, else -1.
 void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, float* b);
 void unpack_signs(const std::uint8_t* codes, std::size_t bits, std::size_t count, double* b);
 

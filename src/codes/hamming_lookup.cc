@@ -62,7 +62,7 @@ void fill_lookup_tables(std::size_t rows, const ScanTask* tasks, std::size_t tas
   }
 }
 
-// The thresholds of the tasks, and what becomes of codes that are nearer.
+// The thresholds of the tasks, and the handling of nearer codes.
 template <class Lane>
 class Reporter {
  public:
@@ -71,11 +71,11 @@ class Reporter {
     for (std::size_t q = 0; q < task_count; ++q) limit(q);
   }
 
-  // Sums stay at 255 once they get there, so that is a limit for them as well.
+  // Sums saturate at 255, so that is the largest limit.
   HWY_INLINE Numbers limits() const { return load(limits_); }
   HWY_INLINE std::uint32_t wanted() const { return wanted_; }
 
-  // A code for those of its queries that it is near enough to. `lines` points at its lane 0.
+  // Reports a code to the queries that it is near enough to. `lines` points at its lane 0.
   HWY_NOINLINE void report(std::uint32_t queries, const Numbers& sums, const std::uint8_t* lines, std::size_t row) {
     alignas(kQueriesPerLookup) std::uint8_t distances[kQueriesPerLookup];
     for (std::size_t i = 0; i < kVectors; ++i) {
@@ -113,8 +113,13 @@ class Reporter {
   std::size_t lanes_;
   ScanTask* tasks_;
   HitSink sink_;
+<<<<<<< HEAD:src/codes/hamming_lookup.cc
   alignas(kQueriesPerLookup) std::uint8_t limits_[kQueriesPerLookup] = {};
-  std::uint32_t wanted_ = 0;  // queries that anything is near enough to
+  std::uint32_t wanted_ = 0;  // queries with a positive threshold
+=======
+  alignas(kQueriesPerTable) std::uint8_t limits_[kQueriesPerTable] = {};
+  std::uint32_t wanted_ = 0;  // queries with a positive threshold
+>>>>>>> 055c40fb115127837da862d3851b207c4b2d3cac:src/codes/table_scan.cc
 };
 
 // kLanes is the number of lanes of a code, 0 where only `any_lanes` knows.
@@ -204,8 +209,13 @@ double lookup_line_cost(const CodeLayout& layout) {
   return HWY_DYNAMIC_DISPATCH(line_cost)(layout);
 }
 
+<<<<<<< HEAD:src/codes/hamming_lookup.cc
 std::size_t queries_by_lookup(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
-  constexpr std::size_t kLeastCodes = 4096;  // that are worth making lookup tables for
+  constexpr std::size_t kLeastCodes = 4096;  // for which building lookup tables pays
+=======
+std::size_t queries_by_tables(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
+  constexpr std::size_t kLeastCodes = 4096;  // for which building tables pays
+>>>>>>> 055c40fb115127837da862d3851b207c4b2d3cac:src/codes/table_scan.cc
   if (codes < kLeastCodes) return 0;
   const double by_lookup = lookup_line_cost(layout);
   const std::size_t rest = queries % kQueriesPerLookup;

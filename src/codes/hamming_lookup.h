@@ -1,6 +1,6 @@
 // Hamming distances of codes to many queries at once: for each value of each byte of a code, a lookup table has the
-// bits in which it differs from that byte of 32 queries, side by side, so that one load and one addition per byte of a
-// code serve all of them. Where no instruction counts bits, this is faster than counting them.
+// number of bits in which it differs from that byte of 32 queries, side by side, so that one load and one addition per
+// byte of a code serve all of them. Without an instruction that counts bits, this is faster than counting them.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace bdnn {
 
 inline constexpr std::size_t kQueriesPerLookup = 32;
 
-// What scan_tiles_by_lookup() takes for a cache line of codes, whatever the number of queries: see scan_line_cost().
-// Infinite where the SIMD target in use has a better way, or the lookup tables would leave the second-level cache.
+// The time scan_tiles_by_lookup() takes per cache line of codes, for any number of queries: see scan_line_cost().
+// Infinite if the SIMD target in use has a better way, or the lookup tables would exceed the second-level cache.
 double lookup_line_cost(const CodeLayout& layout);
 
-// How many queries are scanned soonest by lookup tables, which are the first of `queries`; the others by scan_tiles().
+// How many of the queries, counted from the first, are fastest by lookup; scan_tiles() is faster for the others.
 std::size_t queries_by_lookup(const CodeLayout& layout, std::size_t codes, std::size_t queries);
 
-// Room for the lookup tables, kept from one scan to the next.
+// Memory for the lookup tables, reused between scans.
 class LookupRoom {
  public:
-  // On a cache line's border.
+  // Aligned to a cache line.
   std::uint8_t* get(const CodeLayout& layout) {
     const std::size_t size = layout.lanes * layout.lane_bytes * 256 * kQueriesPerLookup;
     if (bytes_.size() < size + kLine) bytes_.resize(size + kLine);
@@ -39,7 +39,7 @@ void scan_tiles_by_lookup(const CodeLayout& layout, const std::uint8_t* tiles, s
                           std::uint32_t first_row, ScanTask* tasks, std::size_t task_count, HitSink sink,
                           LookupRoom& room);
 
-// As scan_tiles(), each task the way that is soonest.
+// As scan_tiles(), each task in the fastest way.
 void scan_tasks(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
                 ScanTask* tasks, std::size_t task_count, HitSink sink, LookupRoom& room);
 

@@ -81,7 +81,7 @@ HWY_INLINE std::size_t append_hits(std::uint64_t bits, const Lane* distances, st
   return count;
 }
 
-// What the fast loop saw coming: the hits of one query in one tile. Out of its way, so that it keeps its registers.
+// Handles the hits of one query in one tile. Kept out of the fast loop, which needs its registers.
 template <class Lane, std::size_t kLanes>
 HWY_NOINLINE std::uint32_t report_tile(const std::uint8_t* tile, std::size_t lanes, std::uint32_t first_row,
                                        const ScanTask& task, HitSink sink) {
@@ -234,7 +234,7 @@ using Nearest = ByLanes<Lane, kLanes, kQueries>;
 #endif
 
 // Tiles that share a comparison with the threshold. Of codes of one lane, a tile has so few instructions that a
-// comparison for each would be felt.
+// comparison per tile would be noticeable.
 template <std::size_t kLanes>
 constexpr std::size_t kTilesTogether = kLanes == 1 ? 2 : 1;
 
@@ -249,7 +249,7 @@ HWY_INLINE void report(const std::uint8_t* tiles, std::size_t lanes, std::size_t
   }
 }
 
-// All tiles in their order, kTiles at a time; what is left of `tile_count` is not looked at.
+// All tiles in order, kTiles at a time; a remainder of `tile_count` is not processed.
 template <class Lane, std::size_t kLanes, std::size_t kQueries, std::size_t kTiles>
 HWY_INLINE void scan(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
                      ScanTask* tasks, HitSink sink) {
@@ -280,7 +280,7 @@ HWY_NOINLINE void scan_one(const std::uint8_t* tiles, std::size_t tile_count, st
 }
 
 // For one query, which waits for the memory: it answers fastest when asked for several pages at a time. Tiles of a
-// stretch of pages are looked at across the pages, and those with hits reported in their order afterwards.
+// run of pages are compared across the pages, and those with hits reported in order afterwards.
 template <class Lane, std::size_t kLanes>
 HWY_INLINE void scan_across(const std::uint8_t* tiles, std::size_t tile_count, std::size_t lanes, std::size_t first_row,
                             ScanTask& task, HitSink sink) {

@@ -13,8 +13,7 @@ struct Hit {
   std::uint32_t distance = 0;
 };
 
-// Takes hits as they are found and answers with the new threshold: codes at that distance or farther are of no interest
-// any more.
+// Receives hits as they are found and returns the new threshold: codes at that distance or farther no longer matter.
 using HitSink = std::uint32_t (*)(void* collector, const Hit* hits, std::size_t count);
 
 struct ScanTask {
@@ -23,21 +22,22 @@ struct ScanTask {
   std::uint32_t below = 0;  // the threshold
 };
 
-inline constexpr std::size_t kQueriesPerLoad = 4;  // that go through the codes together
+inline constexpr std::size_t kQueriesPerLoad = 4;  // that scan the codes together
 
 // Compares every code of `tile_count` tiles with the queries of `task_count` tasks. Codes are numbered from
-// `first_row`; those beyond the end of the database, which fill up its last tile, are reported as well: the sink knows.
+// `first_row`; those beyond the end of the database, which fill up its last tile, are reported as well: the sink
+// ignores them.
 void scan_tiles(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t tile_count, std::uint32_t first_row,
                 ScanTask* tasks, std::size_t task_count, HitSink sink);
 
-// What scan_tiles() takes for a cache line of codes and so many queries with the SIMD target in use, in nanoseconds on
-// the machine of docs/search.md; ratios carry over to others.
+// The time scan_tiles() takes per cache line of codes for this many queries with the SIMD target in use, in nanoseconds
+// on the machine of docs/search.md; ratios carry over to other machines.
 double scan_line_cost(const CodeLayout& layout, std::size_t queries);
 
-// Codes that stand one after the other, word after word: word w of code i is planes[w * stride + i], of 4 bytes where
-// `word_bytes` is 4, else of 8. Of the codes [begin, end), those nearer than `below` are put to `hits` with `row`
-// counted from 0 at plane index 0; returns how many. `hits` has room for end - begin, and kLine bytes beyond the planes
-// can be read.
+// Scans codes stored word after word: word w of code i is planes[w * stride + i], of 4 bytes where
+// `word_bytes` is 4, else of 8. Of the codes [begin, end), those nearer than `below` are written to `hits` with
+// `row` counted from 0 at plane index 0; returns their number. `hits` has room for end - begin, and kLine bytes beyond
+// the planes can be read.
 std::size_t scan_planes(std::size_t word_bytes, std::size_t words, const std::uint8_t* planes, std::size_t stride,
                         std::size_t begin, std::size_t end, const std::uint8_t* query, std::uint32_t below, Hit* hits);
 

@@ -111,8 +111,8 @@ TEST(Codes, ASliceSharesTheBytes) {
   EXPECT_EQ(slice.origin().model, "model");
   EXPECT_TRUE(slice.origin().refined);
   EXPECT_EQ(codes.slice(4, 0).size(), 0U);
-  EXPECT_BDNN_ERROR(codes.slice(3, 2), misuse, "2 codes from number 3 on were asked for, and there are 4");
-  EXPECT_BDNN_ERROR(codes.slice(5, 0), misuse, "and there are 4");
+  EXPECT_BDNN_ERROR(codes.slice(3, 2), misuse, "2 codes starting at number 3 were requested, but there are only 4");
+  EXPECT_BDNN_ERROR(codes.slice(5, 0), misuse, "but there are only 4");
 }
 
 TEST(Signs, RoundTripForEveryLength) {

@@ -8,7 +8,7 @@
 namespace bdnn {
 namespace {
 
-// Where lane `lane` of code `i` stands.
+// The position of lane `lane` of code `i`.
 std::size_t lane_offset(const CodeLayout& layout, std::size_t i, std::size_t lane) {
   const std::size_t strip = i / layout.codes_per_strip();
   const std::size_t place = i % layout.codes_per_strip();
@@ -37,7 +37,7 @@ CodeLayout::CodeLayout(std::size_t code_bits) : bits(code_bits) {
     lane_bytes = bytes;
     return;
   }
-  // Lanes of 4 bytes waste less of an odd length; of the others, those of 8 bytes let codes of 64 bits stand as they
+  // Lanes of 4 bytes waste less of an odd length; otherwise, lanes of 8 bytes leave codes of 64 bits as they
   // are.
   const std::size_t words = (bytes + 3) / 4;
   lane_bytes = words % 2 == 1 ? 4 : 8;
@@ -51,7 +51,7 @@ void interleave(const CodeLayout& layout, const std::uint8_t* packed, std::size_
     std::memset(out + bytes, 0, layout.bytes(count) - bytes);
     return;
   }
-  // Unused bytes of a last lane, and codes of a last tile that are not there, are zeros.
+  // Unused bytes of a last lane, and missing codes of a last tile, are zeros.
   std::memset(out, 0, layout.bytes(count));
   if (layout.lane_bytes == 4) {
     interleave_lanes<4>(layout, packed, count, out);

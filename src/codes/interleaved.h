@@ -1,9 +1,9 @@
-// Codes as a scan reads them.
+// The layout of codes for a scan.
 //
-// A code is cut into lanes of 1, 2, 4 or 8 bytes. Codes stand in strips of one cache line's worth of lanes: first lane
-// 0 of every code of the strip, then lane 1 of every code, ... so that one vector holds the same lane of many codes and
-// no distance needs a sum across a vector. Codes of one lane (8, 16, 32 or 64 bits) stand as they do in a .codes file.
-// Four strips are a tile, the unit that a scan compares with its threshold; a last tile is filled up with zeros.
+// A code is cut into lanes of 1, 2, 4 or 8 bytes. Codes are stored in strips of one cache line's worth of lanes: first
+// lane 0 of every code of the strip, then lane 1 of every code, ... so that one vector holds the same lane of many
+// codes and no distance needs a sum across a vector. Codes of one lane (8, 16, 32 or 64 bits) are stored as in a .codes
+// file. Four strips are a tile, the unit that a scan compares with its threshold; a last tile is filled up with zeros.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace bdnn {
 
 inline constexpr std::size_t kLine = 64;          // bytes; a cache line, and the longest vector
-inline constexpr std::size_t kStripsPerTile = 4;  // one comparison with the threshold per so many strips
+inline constexpr std::size_t kStripsPerTile = 4;  // strips per comparison with the threshold
 
 struct CodeLayout {
   std::size_t bits = 0;
@@ -31,14 +31,14 @@ struct CodeLayout {
   std::size_t tiles(std::size_t count) const { return (count + codes_per_tile() - 1) / codes_per_tile(); }
   std::size_t bytes(std::size_t count) const { return tiles(count) * bytes_per_tile(); }
 
-  // Packed codes stand in this layout already.
+  // Whether packed codes have this layout already.
   bool is_packed() const { return lanes == 1 && lane_bytes == bytes_per_code(); }
 };
 
-// Puts `count` packed codes into whole tiles at `out`.
+// Writes `count` packed codes to whole tiles at `out`.
 void interleave(const CodeLayout& layout, const std::uint8_t* packed, std::size_t count, std::uint8_t* out);
 
-// Takes code `i` out of its tile: bytes_per_code() bytes.
+// Reads code `i` from its tile: bytes_per_code() bytes.
 void deinterleave(const CodeLayout& layout, const std::uint8_t* tiles, std::size_t i, std::uint8_t* packed);
 
 // Copies code `i` of some tiles to the place of code `j` of others.

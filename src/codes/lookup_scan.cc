@@ -33,7 +33,7 @@ HWY_INLINE Vector look_up(const std::uint8_t* table, Vector at) {
   return hn::TableLookupBytes(hn::LoadDup128(Tag(), table), at);
 }
 #if HWY_TARGET == HWY_AVX3_DL
-// Two permutations of 128 bytes each, which Highway has no name for.
+// Two permutations of 128 bytes each, which Highway does not offer.
 HWY_INLINE Vector look_up_byte(const std::uint8_t* table, Vector at) {
   const __m512i low = _mm512_permutex2var_epi8(_mm512_loadu_si512(table), at.raw, _mm512_loadu_si512(table + 64));
   const __m512i high =
@@ -65,7 +65,7 @@ HWY_INLINE void add_rows(const std::uint8_t* HWY_RESTRICT codes, std::size_t row
                          Vector* sums) {
   const Tag d;
   const auto low_bits = hn::Set(d, std::uint8_t{0x0F});
-  Vector own[kCount];  // an array of the loop's, so that it stays in registers
+  Vector own[kCount];  // local to the loop, so that it stays in registers
   for (std::size_t q = 0; q < kCount; ++q) own[q] = hn::Zero(d);
   for (std::size_t row = 0; row < rows; ++row) {
     const auto bytes = hn::Load(d, codes + row * kCodesPerLookupBlock);

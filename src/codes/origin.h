@@ -1,4 +1,4 @@
-// Where codes come from, as files keep it and as people read it.
+// The origin of codes, as stored in files and in words.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace bdnn {
 
-// {"model": ..., "method": ...} and, where codes are refined, "refined": {"local_search": rounds}.
+// {"model": ..., "method": ...} and, if codes are refined, "refined": {"local_search": rounds}.
 std::map<std::string, Json> json_members(const CodesOrigin& origin);
-// What is missing, or is something else than it should be, is left empty.
+// Missing members, and those of the wrong type, are left empty.
 CodesOrigin origin_from(const JsonValue& json);
 
-// "of the hash function", "refined, 8 rounds of local search", or "unknown" where no model is named.
+// "of the hash function", "refined, 8 rounds of local search", or "unknown" if no model is named.
 std::string kind_of_codes(const CodesOrigin& origin);
 
-// Codes of two models, or refined ones and those of the hash function, must not stand side by side. Nothing is known of
-// codes without a model.
+// Whether codes may be in one index: codes of two models, or refined codes and those of the hash function, may not.
+// Codes without a model mix with any.
 bool may_be_mixed(const CodesOrigin& a, const CodesOrigin& b);
 
 }  // namespace bdnn

@@ -1,4 +1,4 @@
-// The spherical Hamming distance (bdnn/spherical.h) as a whole number, and what follows from Hamming distances.
+// The spherical Hamming distance (bdnn/spherical.h) as a whole number, computed from Hamming distances.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 namespace bdnn {
 
 // Orders pairs of codes as their spherical distances do, exactly. Two different fractions with denominators of at most
-// 4,096 differ by 2^-24 or more, so in units of 2^-24 their whole parts differ too; equal ones have the same.
+// 4,096 differ by 2^-24 or more, so in units of 2^-24 their whole parts differ too; equal fractions have the same whole
+// part.
 inline std::uint64_t spherical_order(std::size_t differing, std::size_t common, std::size_t bits) {
   constexpr unsigned kUnits = 24;
   static_assert(std::uint64_t{kMaxBits} * kMaxBits <= std::uint64_t{1} << kUnits);
@@ -18,7 +19,7 @@ inline std::uint64_t spherical_order(std::size_t differing, std::size_t common, 
   return common == 0 ? scaled * (bits + 1) : scaled / common;
 }
 
-// The bits set in both of two codes that have `a` and `b` bits set and differ in `differing`.
+// The number of bits set in both codes, given that they have `a` and `b` bits set and differ in `differing`.
 inline std::size_t common_bits(std::size_t a, std::size_t b, std::size_t differing) { return (a + b - differing) / 2; }
 
 // The number of bits set, for `count` codes of `bytes` bytes each.

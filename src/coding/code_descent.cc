@@ -15,7 +15,7 @@
 #define BDNN_CODE_PROBLEM
 namespace bdnn {
 
-// What is the same for all samples.
+// The problem, the same for all samples.
 struct CodeProblem {
   const float* gram;  // as CodeDescent keeps it
   std::size_t bits;
@@ -48,7 +48,7 @@ struct State {
   std::uint64_t* HWY_RESTRICT wrong;  // bit k set: to flip b_k would lower the value
 };
 
-// r -= step * column, and what is wrong then.
+// r -= step * column, then updates `wrong`.
 void pull(const float* HWY_RESTRICT column, float step, std::size_t stride, const State& at) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -74,7 +74,7 @@ void pull(const float* HWY_RESTRICT column, float step, std::size_t stride, cons
   }
 }
 
-// Returns by how much the value changes.
+// Returns the change of the value.
 float flip(const CodeProblem& problem, std::size_t k, const State& at) {
   const std::uint64_t bit = std::uint64_t{1} << (k % 64);
   const float now = sign_of_bit((at.b[k / 64] & bit) != 0);

@@ -16,8 +16,8 @@ namespace bdnn {
 // Bits are taken in turn, b_k = sgn(q_k - sum_{j != k} G_kj b_j), until nothing changes or `sweeps` turns are over.
 // A bit that both values serve equally well stays as it is (sgn(0) = +1 where it was 0), so b never gets worse.
 //
-// Where no single flip helps, `local_search` rounds go on: each flips a few bits at once, descends from there, and
-// keeps what is better. Which bits, is drawn once for all samples: a sample's code does not depend on those beside it.
+// Once no single flip helps, `local_search` rounds follow: each flips a few bits at once, descends from there, and
+// keeps the better code. The same random bits are used for every sample, so a code does not depend on other samples.
 //
 // q and b are L x count; each column of b holds a code to start from, or zeros, and receives the result.
 class CodeDescent {

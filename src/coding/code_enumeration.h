@@ -8,10 +8,10 @@
 
 namespace bdnn {
 
-// Minimises, for each of `count` samples on its own, b^T G b - 2 q^T b over all b in {-1, +1}^L: the same problem as
-// CodeDescent has, without its local minima. A sample takes about 2^(L+1) operations, since b^T G b is tabulated once
+// Minimises, for each of `count` samples on its own, b^T G b - 2 q^T b over all b in {-1, +1}^L: the problem of
+// CodeDescent, without its local minima. A sample takes about 2^(L+1) operations, since b^T G b is tabulated once
 // for all samples, and q^T b is the sum of two numbers, one for each half of the bits.
-// Of equally good codes, the one that b holds wins if it is among them, else the first.
+// Among equally good codes, the one in b wins if it is one of them, else the first.
 class CodeEnumeration {
  public:
   static constexpr std::size_t kMostBits = 16;

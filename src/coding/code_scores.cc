@@ -70,7 +70,7 @@ void CodeScores::lookup_tables(const Vectors& queries, std::size_t first, Scratc
       constants[i / bits_] += static_cast<double>(t[i]) * static_cast<double>(t[i]) + 1;
     }
   }
-  if (tables.size() < count) tables.resize(count);  // never fewer, whose memory would be lost
+  if (tables.size() < count) tables.resize(count);  // never shrinks, which would free memory
   const std::size_t size = bytes_for_bits(bits_) * values_per_byte(width());
   for (std::size_t i = 0; i < count; ++i) {
     const bool finite =

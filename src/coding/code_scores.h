@@ -1,5 +1,5 @@
-// How near a code is to a query that stays as it is. Both distances here are, up to a constant of the query, a sum over
-// the bits of a code plus a number of the code's own:
+// Distances from a code to a query that is not encoded. Both distances here are, up to a constant of the query, a sum
+// over the bits of a code plus a number that depends on the code:
 //   ||h - b||^2       = ||h||^2     - 2 h^T b + L
 //   ||q - W b - c||^2 = ||q - c||^2 - 2 t^T b + b^T G b,   t = W^T (q - c), G = W^T W
 // Where the decoder takes bits in groups, W b is the sum of the columns of their values, and t^T b that of their t.
@@ -17,7 +17,7 @@
 
 namespace bdnn {
 
-// The part of the sum that one query decides, by four or eight bits of the code at a time.
+// The part of the sum that depends on a query, for four or eight bits of the code at a time.
 struct LookupTables {
   double constant = 0;
   LookupWidth width = LookupWidth::four_bits;
@@ -46,7 +46,7 @@ class CodeScores {
     return view_ && view_->groups().group() == 8 ? LookupWidth::eight_bits : LookupWidth::four_bits;
   }
 
-  // Room that is kept from one call to the next; each thread has its own.
+  // Working memory that is kept between calls; each thread has its own.
   struct Scratch {
     std::vector<float> floats;
     std::vector<float> centred;

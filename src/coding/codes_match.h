@@ -1,4 +1,4 @@
-// Whether codes belong together, and to a model. Every check of that is one of these.
+// Checks that codes belong together, or to a model.
 #pragma once
 
 #include <cstddef>

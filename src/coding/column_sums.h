@@ -1,4 +1,4 @@
-// How long sums of columns are: the norm of what a decoder by groups rebuilds.
+// Norms of sums of columns, which a decoder by groups rebuilds.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 namespace bdnn {
 namespace {
 
-// Who made the model, for messages: "(trained on mnist, itq, 32 bits)".
+// The origin of the model, for messages: "(trained on mnist, itq, 32 bits)".
 std::string record_of(const Model& model) {
   return fmt::format("({}{}, {} bits)", model.record.data.empty() ? "" : "trained on " + model.record.data + ", ",
                      model.record.method, model.bits());
@@ -30,7 +30,7 @@ struct Worker {
   Refiner::Scratch refining;
 };
 
-// What the codes of a model are made with; shared by all threads.
+// The encoder and refiner of a model; shared by all threads.
 struct Coder {
   HashEncoder encoder;
   std::optional<Refiner> refiner;
@@ -45,8 +45,8 @@ struct Coder {
   }
 };
 
-// Encodes a tile of vectors, `first` being the number of the first of them. They are those of `vectors` from number
-// `at` on, or, where that is null, floats from the start.
+// Encodes a tile of vectors, `first` being the number of the first of them. They are `vectors` from number `at`
+// on, or, if that is null, floats from the start.
 void encode_tile(const Coder& coder, const float* x, std::size_t count, std::size_t first, Worker& own,
                  std::uint8_t* codes, const Vectors* vectors = nullptr, std::size_t at = 0) {
   const std::size_t bad = coder.encoder.encode(x, count, own.scratch, codes);

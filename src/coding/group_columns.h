@@ -1,4 +1,4 @@
-// What the values of groups of bits stand for: from a decoder's features to a column per value, and back.
+// Converts between a decoder's features and a column for each value of each group of bits.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace bdnn {
 
 // Calls change(clear, set) for each pair of entries whose numbers differ in one bit, bit after bit. There are 2^n =
-// `size` entries, `stride` apart. Both transforms below are made of it.
+// `size` entries, `stride` apart. Both transforms below use it.
 template <class T, class Change>
 void change_pairs(T* f, std::size_t size, std::size_t stride, const Change& change) {
   for (std::size_t bit = 1; bit < size; bit *= 2) {

@@ -15,7 +15,7 @@
 #define BDNN_GROUP_PROBLEM
 namespace bdnn {
 
-// What is the same for all samples.
+// The problem, the same for all samples.
 struct GroupProblem {
   BitGroups groups;
   const float* pull;  // as GroupDescent keeps it
@@ -46,11 +46,11 @@ using Tag = hn::CappedTag<float, kGroupLanes>;
 
 // The code of one sample on its way down.
 struct State {
-  float* HWY_RESTRICT r;  // how much each value of each group would lower the whole, given the other groups
+  float* HWY_RESTRICT r;  // how much each value of each group would lower the objective, given the other groups
   std::uint32_t* HWY_RESTRICT chosen;  // the column of each group's value
 };
 
-// The first of the largest; 0 where none is, among what is not a number.
+// Index of the maximum; 0 if all entries are NaN.
 std::size_t largest(const float* HWY_RESTRICT r, std::size_t size) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -64,7 +64,7 @@ std::size_t largest(const float* HWY_RESTRICT r, std::size_t size) {
   return 0;
 }
 
-// Returns by how much the value falls.
+// Returns the decrease of the value.
 float choose(const GroupProblem& problem, std::size_t g, std::uint32_t column, const State& at) {
   const Tag d;
   const std::uint32_t before = at.chosen[g];
@@ -112,7 +112,7 @@ void kick(const GroupProblem& problem, const std::uint32_t* columns, const State
     last = columns[i] >> problem.groups.group();
     gain += choose(problem, last, columns[i], trial);
   }
-  gain += descend(problem, last + 1, trial);  // the others first: what was changed would often change back
+  gain += descend(problem, last + 1, trial);  // other groups first: the changed ones would often change back
   if (gain > problem.least_gains[problem.groups.count()]) copy(trial, at, problem);
 }
 

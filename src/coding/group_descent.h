@@ -11,15 +11,16 @@
 
 namespace bdnn {
 
-// Samples that are best given at a time: their q, of many columns, should stay in the cache.
+// The best number of samples per call: their q, of many columns, should stay in the cache.
 inline constexpr std::size_t kSamplesPerGroupTile = 56;
 
 // Lowers, for each of `count` samples on its own, ||x - sum of the chosen columns||^2 - 2 p^T b over the values of the
 // groups. Groups are taken in turn, each gets its best value given the others, until nothing changes or `sweeps` turns
-// are over; a value stays where no other is better, beyond rounding. Numbers that are not finite leave a code as it is.
+// are over; a value stays unless another is better by more than rounding. Numbers that are not finite leave a code as
+// it is.
 //
-// `local_search` rounds follow: each puts random values into a few groups, descends from there, and keeps what is
-// better. Which, is drawn once for all samples: a sample's code does not depend on those beside it.
+// `local_search` rounds follow: each puts random values into a few groups, descends from there, and keeps the better
+// code. The same random values are used for every sample, so a code does not depend on other samples.
 class GroupDescent {
  public:
   // Working memory, to be kept between calls. Not shared by threads.
@@ -31,7 +32,7 @@ class GroupDescent {
   // `columns` is D x groups.columns(): what each value of each group stands for.
   GroupDescent(const BitGroups& groups, const MatrixXf& columns, int sweeps, int local_search = 0);
 
-  // q, groups.columns() x count, has columns^T x, and whatever else speaks for a value (p^T b). The codes, one after
+  // q, groups.columns() x count, has columns^T x, plus any other preference for a value (p^T b). The codes, one after
   // the other, are those to start from, and receive the result.
   void run(const float* q, std::size_t count, std::uint8_t* codes, Scratch& scratch) const;
   void run(const float* q, std::size_t count, std::uint8_t* codes) const;
@@ -42,7 +43,7 @@ class GroupDescent {
   int sweeps_;
   std::size_t changes_;               // per round of the local search
   std::vector<std::uint32_t> kicks_;  // the columns of the values that the rounds begin with
-  std::vector<float> least_gains_;    // less is rounding: of a change in each group, and of a whole code
+  std::vector<float> least_gains_;    // smaller gains are rounding: of a change in each group, and of a whole code
   std::vector<float> norms_;          // of the columns
   AlignedBuffer<float> pull_;         // 2 columns^T columns, zero within a group; columns stride_ apart
 };

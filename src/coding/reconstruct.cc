@@ -16,7 +16,7 @@ namespace bdnn {
 
 namespace {
 
-// Sums over samples x and what is rebuilt of them.
+// Sums over samples x and their rebuilt vectors.
 struct ErrorSums {
   double error = 0;       // ||x - rebuilt x||^2
   double squares = 0;     // ||x||^2
@@ -35,7 +35,7 @@ Codes verified_codes(const std::string& path) {
   Codes codes = map_codes(path);
   const std::span bytes(codes.data(), codes.size() * codes.bytes_per_code());
   if (checksum(std::as_bytes(bytes)) != read_codes_header(path).payload_checksum) {
-    failure("{}: is damaged: the checksum of its codes does not agree", path);
+    failure("{}: is damaged: the checksum of its codes does not match", path);
   }
   return codes;
 }

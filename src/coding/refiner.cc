@@ -19,7 +19,7 @@ constexpr int kMaxRounds = 1000000;
 
 int checked_rounds(int rounds) {
   if (rounds < 0 || rounds > kMaxRounds) {
-    misuse("{} rounds of local search were asked for; 0 to {} are possible", rounds, kMaxRounds);
+    misuse("{} rounds of local search are not possible; ask for 0 to {}", rounds, kMaxRounds);
   }
   return rounds;
 }
@@ -64,7 +64,7 @@ void DecoderView::add_columns(const std::uint8_t* code, float* x) const {
 
 void DecoderView::group_norms(const std::uint8_t* codes, std::size_t count, double* norms) const {
   static_assert(BitGroups::kMostColumns >> 4 == 512);
-  std::array<const float*, 512> chosen;  // of as many groups as there may be
+  std::array<const float*, 512> chosen;  // one per group, of which there are at most 512
   for (std::size_t i = 0; i < count; ++i, codes += bytes_for_bits(groups_.bits())) {
     for (std::size_t g = 0; g < groups_.count(); ++g) {
       chosen[g] = w_.data() + (groups_.first_column(g) + groups_.value(codes, g)) * c_.size();

@@ -1,4 +1,4 @@
-// Codes that a model's decoder rebuilds vectors from best.
+// Codes from which a model's decoder rebuilds vectors best.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace bdnn {
 
-// Raises Error where the model has no decoder.
+// Raises Error if the model has no decoder.
 const Decoder& decoder_of(const Model& model);
 
-// q = W^T (x - c): what a vector is, seen by a decoder. W has the columns that codes are rebuilt from, x = W b + c for
-// b in {-1, +1}^L, or, where bits are taken in groups, the columns of their values, one of which per group is added.
+// q = W^T (x - c): a vector as seen by a decoder. W has the columns that vectors are rebuilt from: x = W b + c for b in
+// {-1, +1}^L, or, if bits are grouped, a column for each value of each group, of which one per group is added.
 class DecoderView {
  public:
   explicit DecoderView(const Model& model);
@@ -27,13 +27,13 @@ class DecoderView {
   const MatrixXf& columns() const { return w_; }  // W
   MatrixXd gram() const;                          // W^T W
 
-  // x is D x count, q is columns().cols() x count; `centred` is room for x - c.
+  // x is D x count, q is columns().cols() x count; `centred` is working memory for x - c.
   void project(const float* x, std::size_t count, std::vector<float>& centred, float* q) const;
 
   // ||sum of the columns of the groups' values||^2 of codes that stand one after the other.
   void group_norms(const std::uint8_t* codes, std::size_t count, double* norms) const;
 
-  // The vectors that codes stand for, D x count.
+  // The vectors rebuilt from codes, D x count.
   void rebuild(const std::uint8_t* codes, std::size_t count, std::vector<float>& b, float* x) const;
 
  private:
@@ -47,7 +47,7 @@ class DecoderView {
   PackedMatrix<float> packed_;  // of a decoder without groups
 };
 
-// Lowers the distance of vectors to what codes stand for, from given codes on; shared by all threads.
+// Lowers the distance from vectors to those rebuilt from their codes, starting from given codes; shared by all threads.
 class Refiner {
  public:
   Refiner(const Model& model, int local_search);

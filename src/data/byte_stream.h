@@ -1,4 +1,4 @@
-// A file as a stream of bytes from front to back, decompressed on the way where it is gzip.
+// A file as a stream of bytes from front to back, decompressed on the way if it is gzip.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // As many bytes of `out` as are left; returns how many.
+  // Reads up to out.size() bytes; returns the number read, less only at the end.
   virtual std::size_t read_some(std::span<std::byte> out) = 0;
 
-  // Fills `out`; a stream that ends before raises Error with the file's name.
+  // Fills `out`; if the stream ends before, raises Error with the file's name.
   void read(std::span<std::byte> out);
   void skip(std::size_t bytes);
 

@@ -15,8 +15,9 @@ class Cifar10Reader final : public VectorReader {
  public:
   explicit Cifar10Reader(const Source& source) : path_(source.path), stream_(source.open()) {
     if (source.size % kRecord != 0) {
-      failure("{}: is truncated or no CIFAR-10 file: {} bytes are no multiple of {} (a label and 3 x 32 x 32 pixels)",
-              path_, source.size, kRecord);
+      failure(
+          "{}: is truncated or not a CIFAR-10 file: {} bytes are not a multiple of {} (a label and 3 x 32 x 32 pixels)",
+          path_, source.size, kRecord);
     }
     shape_ = {kPixels, source.size / kRecord, Element::u8};
   }

@@ -1,4 +1,4 @@
-// Tables that stand column after column (MATLAB, Fortran-order NumPy): each column holds one element of all vectors.
+// Tables stored column after column (MATLAB, Fortran-order NumPy): each column holds one element of all vectors.
 // Read and written a block of vectors at a time, so that memory does not grow with the file.
 #pragma once
 

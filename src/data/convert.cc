@@ -36,7 +36,7 @@ constexpr bool holds_all_values() {
   }
 }
 
-// False where the value cannot be held.
+// False if the type cannot hold the value.
 template <class To, class From>
 bool convert(From from, To& to) {
   if constexpr (std::is_same_v<To, From>) {
@@ -54,7 +54,7 @@ bool convert(From from, To& to) {
     to = static_cast<To>(from);
     if constexpr (std::is_floating_point_v<From>) {  // reals are rounded
       return !std::isfinite(from) || std::isfinite(to);
-    } else {  // integers must survive; what was rounded up to the integer's limit would overflow on the way back
+    } else {  // integers must survive; a value rounded up to the integer's limit would overflow on the way back
       return to < std::ldexp(To{1}, digits<From>()) && static_cast<From>(to) == from;
     }
   } else if constexpr (std::is_floating_point_v<From>) {
@@ -138,7 +138,7 @@ Shape convert_file(const VectorsFile& from, const std::string& to, const Convert
     misuse("{}: {} cannot be kept in this format, only {}", to, name_of(out.element), names);
   }
   if (!options.labels.empty() && format.labels == nullptr) {
-    misuse("{}: {} files hold no labels beside vectors; write them to a file of their own", to, format.name);
+    misuse("{}: {} files hold vectors without labels; write the labels to a separate file", to, format.name);
   }
   const auto writer = format.create({to, out, "", options.labels});
   const std::size_t block = std::max<std::size_t>(1, (std::size_t{4} << 20) / in.bytes_per_vector());

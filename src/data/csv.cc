@@ -15,7 +15,7 @@ namespace {
 using csv::Parsed;
 using csv::Rows;
 
-// The first element type that holds all numbers seen: i64, u64, f32 (rounded), f64 (for what is beyond f32's range).
+// The first element type that holds all numbers seen: i64, u64, f32 (rounded), f64 (for values beyond f32's range).
 class ElementChoice {
  public:
   Parsed add(std::string_view cell) {
@@ -107,7 +107,7 @@ class CsvWriter final : public VectorWriter {
  public:
   explicit CsvWriter(const Destination& to)
       : file_(to.path), shape_(to.shape), separator_(ends_with(to.path, ".tsv") ? '\t' : ',') {
-    if (ends_with(to.path, ".gz")) misuse("{}: text is not written compressed; leave out .gz", to.path);
+    if (ends_with(to.path, ".gz")) misuse("{}: compressed text cannot be written; leave out .gz", to.path);
     require_vectors(to);
   }
 
@@ -117,7 +117,7 @@ class CsvWriter final : public VectorWriter {
       if constexpr (std::is_arithmetic_v<T>) {
         write_as<T>(count, vectors);
       } else {
-        misuse("{}: text is not written from {}", file_.path(), name_of(shape_.element));
+        misuse("{}: cannot write {} as text", file_.path(), name_of(shape_.element));
       }
     });
   }
@@ -139,7 +139,7 @@ class CsvWriter final : public VectorWriter {
         if constexpr (sizeof(T) == 1) {
           text_ += fmt::format("{}", static_cast<int>(value));
         } else {
-          text_ += fmt::format("{}", value);  // floats: the shortest that reads back the same
+          text_ += fmt::format("{}", value);  // floats: the shortest text that reads back the same
         }
       }
       text_.push_back('\n');

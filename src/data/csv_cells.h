@@ -9,12 +9,12 @@ namespace bdnn::csv {
 
 inline constexpr char kBlanks = ' ';  // as a separator: any run of spaces and tabs
 
-// Tab, semicolon or comma, the first of them that the line has outside of quotes; else kBlanks.
+// Tab, semicolon or comma, the first of these that the line has outside of quotes; else kBlanks.
 char separator_of(std::string_view line);
 
 std::string_view trimmed(std::string_view text);
 
-// The end of the first cell of a line: where its separator stands, which is not between quotes, or the end of the line.
+// The end of the first cell of a line: the position of its separator, outside of quotes, or the end of the line.
 std::size_t cell_end(std::string_view line, char separator);
 
 // Calls f(cell) for each cell of a line, quotes included.
@@ -46,7 +46,8 @@ Parsed parse(std::string_view cell, double& value);
 // Whether a cell without quotes is a number.
 bool is_number(std::string_view cell);
 
-// The text in a cell: the cell itself, or what stands between quotes, where "" is a quote; none if it is neither.
+// The text in a cell: the cell itself, or the text between its quotes, in which "" is a quote; nullopt if the quotes
+// are not closed or do not enclose the whole cell.
 std::optional<std::string> text_in(std::string_view cell);
 
 }  // namespace bdnn::csv

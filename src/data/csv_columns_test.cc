@@ -49,7 +49,7 @@ TEST_F(CsvColumnsTest, ThatAreNotThereAreNamedWithTheNearest) {
   EXPECT_BDNN_ERROR(read({.drop = {"5"}}), misuse, "has columns 1 to 4, not 5");
   EXPECT_BDNN_ERROR(read({.drop = {"0"}}), misuse, "has columns 1 to 4, not 0");
   EXPECT_BDNN_ERROR(read({.vectors = {"3-2"}}), misuse, "not 3-2");
-  EXPECT_BDNN_ERROR(read({.vectors = {"width", "3"}}), misuse, "column 3 (width) was asked for twice");
+  EXPECT_BDNN_ERROR(read({.vectors = {"width", "3"}}), misuse, "column 3 (width) is named twice");
   EXPECT_BDNN_ERROR(read({.label = "2-3"}), misuse, "more than one column");
   EXPECT_BDNN_ERROR(read({.drop = {"1-4"}}), misuse, "no column is left");
   spill(path_, "a,b,b\n1,2,3\n");
@@ -130,7 +130,7 @@ TEST_F(CsvColumnsTest, HeadingsAreRecognised) {
 TEST_F(CsvColumnsTest, AreForCsvOnly) {
   write_vectors(kNpy, {directory_ / "x.npy", {2, 3, Element::f32}, ""}, sample({2, 3, Element::f32}), 3);
   EXPECT_BDNN_ERROR(load_vectors({directory_ / "x.npy", {.label = "2"}}), misuse,
-                    "columns can be chosen in CSV files only; this is a npy file");
+                    "columns can be selected only in CSV files; this is a npy file");
   EXPECT_BDNN_ERROR(load_labels({directory_ / "x.npy", {.label = "2"}}), misuse, "in CSV files only");
   EXPECT_BDNN_ERROR(load_column(directory_ / "x.npy", "2"), misuse, "in CSV files only");
 }

@@ -41,7 +41,7 @@ bool holds_names(const Source& source) {
   return names;
 }
 
-// Labels that are made of names.
+// Labels made from names.
 class NamedLabels {
  public:
   NamedLabels(std::string file, LabelNames* names) : file_(std::move(file)), names_(names) {}
@@ -52,7 +52,8 @@ class NamedLabels {
       failure("{}: line {} has the number {} among names; put it in quotes if it is a name", file_, line, cell);
     }
     const auto name = text_in(cell);
-    if (!name) failure("{}: line {}: the quotes of a name are not closed, or do not hold it whole", file_, line);
+    if (!name)
+      failure("{}: line {}: the quotes of a name are not closed, or do not enclose the whole name", file_, line);
     if (name->empty()) lacks_a_name(line);
     labels_.push_back(label_of(*name));
     if (names_ != nullptr) names_->emplace(labels_.back(), *name);
@@ -92,7 +93,7 @@ std::vector<std::int64_t> read_names(const Source& source, LabelNames* names) {
       labels.add(cell, lines.number());
       ++cells;
     };
-    // A name may have blanks in it.
+    // A name may contain blanks.
     const char separator = separator_of(row);
     separator == kBlanks ? add(row) : split(row, separator, add);
     if (cells > 1 && widest == 0) widest = lines.number();
@@ -139,7 +140,8 @@ std::vector<std::string> column_of(const Source& source, const std::string& colu
   for_each_cell(source, column, [&](std::string_view cell, std::size_t line) {
     const auto text = text_in(cell);
     if (!text)
-      failure("{}: line {}: the quotes of '{}' are not closed, or do not hold it whole", source.path, line, cell);
+      failure("{}: line {}: the quotes of '{}' are not closed, or do not enclose the whole cell", source.path, line,
+              cell);
     if (text->empty()) failure("{}: line {} has nothing in column {}", source.path, line, column);
     cells.push_back(*text);
   });

@@ -11,8 +11,8 @@ namespace bdnn::csv {
 // The cells of a column, by its name or number, without their quotes.
 std::vector<std::string> column_of(const Source& source, const std::string& column);
 
-// Those of the column source.columns.label; else names, one per line or in one line. An empty answer: there are plain
-// integers, to be read as vectors are.
+// The labels in the column source.columns.label; else names, one per line or all in one line. An empty result means
+// plain integers, to be read like vectors.
 std::vector<std::int64_t> labels(const Source& source, LabelNames* names);
 
 }  // namespace bdnn::csv

@@ -32,7 +32,7 @@ std::optional<Numbers> numbers_in(std::string_view text) {
   return numbers;
 }
 
-// Whether somebody calls a column by a name, which must then stand in a heading.
+// Whether a column is requested by name, so that there must be a heading.
 bool asks_for_names(const CsvColumns& columns) {
   const auto is_name = [](const std::string& asked) { return !asked.empty() && !numbers_in(asked); };
   return is_name(columns.label) || is_name(columns.id) ||
@@ -40,7 +40,7 @@ bool asks_for_names(const CsvColumns& columns) {
          std::any_of(columns.drop.begin(), columns.drop.end(), is_name);
 }
 
-// What stands for a value that is not there is no name of a column.
+// Markers of missing values are not column names.
 bool is_missing_value(std::string_view cell) {
   for (const std::string_view missing : {"NA", "N/A", "na", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-"}) {
     if (cell == missing) return true;
@@ -147,7 +147,7 @@ void Rows::not_a_number(std::string_view cell, std::size_t column, Parsed why) c
   const std::string message = fmt::format(
       "{}: line {}, {}: '{}{}' is {}", name_, row_line_, describe(column), shown, cell.size() > kShown ? "..." : "",
       why == Parsed::out_of_range ? "too large for a 64-bit float" : "not a number");
-  // A word further down is a slip; one in the first row is what the column holds.
+  // A word further down is a mistake; one in the first row shows what the column holds.
   if (why == Parsed::out_of_range || !first()) throw Error(Error::Kind::failure, message);
   const bool named = heading_.size() == width_ && !heading_[column].empty();
   throw TextColumn(message, named ? heading_[column] : std::to_string(column + 1));
@@ -185,7 +185,7 @@ void Rows::add_columns(const std::string& asked, std::vector<std::size_t>& colum
 std::size_t Rows::column(const std::string& asked) const {
   std::vector<std::size_t> found;
   add_columns(asked, found);
-  if (found.size() != 1) misuse("{}: '{}' is more than one column; give one", name_, asked);
+  if (found.size() != 1) misuse("{}: '{}' is more than one column; give a single one", name_, asked);
   return found.front();
 }
 
@@ -206,7 +206,7 @@ std::vector<std::size_t> Rows::vector_columns() const {
     return wanted;
   }
   for (const std::size_t c : wanted) {
-    if (taken[c]) misuse("{}: {} was asked for twice", name_, describe(c));
+    if (taken[c]) misuse("{}: {} is named twice", name_, describe(c));
     taken[c] = true;
   }
   return wanted;

@@ -1,4 +1,4 @@
-// The rows of a CSV file, and what its columns are called.
+// The rows of a CSV file, and the names of its columns.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace bdnn::csv {
 
-// A column of text was met among the numbers. The program adds which of its options help.
+// Raised for a column of text among numbers. The program adds the options that help.
 class TextColumn final : public Error {
  public:
   TextColumn(const std::string& message, std::string column)
@@ -24,8 +24,8 @@ class TextColumn final : public Error {
 };
 
 // The rows of a file, in the order of its lines. Its first line is a heading if it has names and no number; or if some
-// column is asked for by name; or if it is what a library makes of columns without names: 0, 1, 2, ... beside a text
-// over a number.
+// column is requested by name; or if it is a library's heading for columns without names: 0, 1, 2, ... with at least
+// one text above a number.
 class Rows {
  public:
   explicit Rows(const Source& source);
@@ -46,11 +46,12 @@ class Rows {
   std::size_t line() const { return row_line_; }  // of the row that next() gave, from 1
   bool first() const { return row_line_ == first_line_; }
 
-  // The columns that make up the vectors, and one column by its name or number: from 0. Error if there are none such.
+  // The columns that make up the vectors, and one column by its name or number; counted from 0. Raises Error if there
+  // is no such column.
   std::vector<std::size_t> vector_columns() const;
   std::size_t column(const std::string& asked) const;
 
-  // Why a cell is not taken for a number.
+  // Raises Error that says why a cell is not a number.
   [[noreturn]] void not_a_number(std::string_view cell, std::size_t column, Parsed why) const;
 
   // "column 5 (species)"
@@ -74,8 +75,8 @@ class Rows {
   TextLines lines_;
   char separator_ = kBlanks;
   std::vector<std::string> heading_;  // empty: there is none
-  std::deque<Line> pending_;          // lines that were read to find out about the heading
-  std::string current_;               // the last of them that was given out
+  std::deque<Line> pending_;          // lines read ahead to detect the heading
+  std::string current_;               // the last of them that next() returned
   std::size_t width_ = 0;
   std::size_t row_line_ = 0;
   std::size_t first_line_ = 0;

@@ -1,4 +1,4 @@
-// From an Element, which is known at run time, to the C++ type that it names.
+// Maps an Element, known at run time, to the C++ type it names.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ struct Half {
     const auto word = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>(word >> 16 & 0x8000U);
     const std::uint32_t magnitude = word & 0x7fffffffU;
-    if (magnitude >= 0x7f800000U) {  // infinite, or not a number
+    if (magnitude >= 0x7f800000U) {  // infinite or NaN
       return {static_cast<std::uint16_t>(sign | 0x7c00U | (magnitude > 0x7f800000U ? 0x200U : 0U))};
     }
     if (magnitude >= 0x477ff000U) return {static_cast<std::uint16_t>(sign | 0x7c00U)};  // rounds to 65536 or more
@@ -65,7 +65,7 @@ decltype(auto) visit_element(Element element, F&& f) {
     case Element::u64: return f(Type<std::uint64_t>{});
     case Element::i64: return f(Type<std::int64_t>{});
   }
-  failure("an element type of number {} is not known", static_cast<int>(element));
+  failure("unknown element type number {}", static_cast<int>(element));
 }
 
 }  // namespace bdnn

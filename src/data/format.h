@@ -1,4 +1,4 @@
-// What a file format has to offer: to be recognised, read from front to back, and written.
+// The interface of a file format: it is recognised, read from front to back, and written.
 //
 // A format is one source file that defines its entry below; formats.cc lists the entries. To add one, write the
 // entry, name it here and in that list, and give it a line in formats_test.cc and docs/formats.md.
@@ -18,7 +18,7 @@
 
 namespace bdnn {
 
-// Vectors that stand in their file as they would in memory: vector i starts at byte offset + i * stride.
+// Vectors laid out in their file as in memory: vector i starts at byte offset + i * stride.
 struct Placement {
   std::uint64_t offset = 0;
   std::uint64_t stride = 0;
@@ -35,11 +35,11 @@ class VectorReader {
   // shape().count is a bug of the caller; a file that ends early raises Error.
   virtual void read(std::size_t count, std::byte* out) = 0;
 
-  // The sizes of one vector, if the file says more than its dimension: {28, 28} of idx images (rows, columns), {3, 32,
+  // The sizes of one vector, if the file has more than its dimension: {28, 28} of idx images (rows, columns), {3, 32,
   // 32} of CIFAR-10 (planes, rows, columns).
   virtual std::vector<std::size_t> sizes() const { return {shape_.dimension}; }
 
-  // Where the vectors stand in the content of the file; none where they must be read to be had.
+  // The place of the vectors in the file's content, or nullopt if the format has to be decoded.
   virtual std::optional<Placement> placement() const { return std::nullopt; }
 
  protected:
@@ -55,29 +55,29 @@ class VectorWriter {
   virtual void finish() = 0;  // after the last vector: puts the file in place
 };
 
-// Where vectors come from: a file, perhaps compressed by gzip, perhaps one named part of it.
+// The source of vectors: a file, possibly compressed by gzip, or a named part of it.
 struct Source {
   std::string path;
   std::string part;             // dataset or variable name; empty: the format's own choice
   CsvColumns columns;           // of CSV
   bool gzip = false;            // the file starts with gzip's signature
-  std::uint64_t size = 0;       // of the content; after decompression where gzip is set
+  std::uint64_t size = 0;       // of the content; after decompression if gzip is set
   std::vector<std::byte> head;  // the first bytes of the content, at most kHeadBytes
 
   static constexpr std::size_t kHeadBytes = 4096;
 
-  // What to say in messages: the path and, where given, the part.
+  // The name for messages: the path and, if given, the part.
   std::string name() const { return part.empty() ? path : path + ":" + part; }
   bool starts_with(std::string_view signature, std::size_t at = 0) const;
   std::unique_ptr<ByteStream> open() const;
 };
 
-// What is written where.
+// A file to write, and its content.
 struct Destination {
   std::string path;
   Shape shape;
-  std::string part;                       // dataset or variable name where the format has names
-  std::vector<std::int64_t> labels = {};  // one per vector where the format holds them too, else empty
+  std::string part;                       // dataset or variable name, if the format has names
+  std::vector<std::int64_t> labels = {};  // one per vector if the format stores labels too, else empty
 };
 
 struct Format {
@@ -85,22 +85,22 @@ struct Format {
   std::string_view summary;                  // one line for people
   std::vector<std::string_view> extensions;  // ".fvecs"; the first is the usual one
 
-  // Whether the content itself says that it is of this format, whatever the name. Formats without a signature
-  // leave this empty, and are taken by name.
+  // Whether the content itself shows that it has this format, whatever the name. Formats without a signature leave this
+  // empty, and are recognised by name.
   bool (*recognise)(const Source&) = nullptr;
 
   std::unique_ptr<VectorReader> (*open)(const Source&) = nullptr;
 
-  // Null for a format that is only read. Throws Error where it cannot hold such vectors.
+  // Null for a format that is only read. Raises Error if it cannot hold such vectors.
   std::unique_ptr<VectorWriter> (*create)(const Destination&) = nullptr;
 
   // The element types that create() can store. Others are converted to the first that loses nothing, else
   // to the first listed.
   std::vector<Element> stores = {};
 
-  bool writes_gzip = false;  // to a name that ends in .gz
+  bool writes_gzip = false;  // to file names ending in .gz
 
-  // Labels that are not plain integers: those beside the vectors (CIFAR-10), names (text). Null, or an empty answer:
+  // Labels that are not plain integers: those beside the vectors (CIFAR-10), names (text). Null, or an empty result:
   // labels are read as vectors of dimension 1.
   std::vector<std::int64_t> (*labels)(const Source&, LabelNames*) = nullptr;
 };
@@ -117,33 +117,34 @@ extern const Format kCsv;                    // csv.cc
 // All formats, in the order in which content is tried.
 std::span<const Format* const> formats();
 
-// "file" or "file:part"; a file that has the whole text for its name goes first.
+// "file" or "file:part"; an existing file with the whole text as its name takes precedence.
 struct SourceName {
   std::string file;
   std::string part;
 };
 SourceName split_source_name(const std::string& path);
 
-// Opens a file and finds out what it is.
+// Opens a file and examines its start.
 Source open_source(const VectorsFile& file);
 const Format& format_of(const Source& source);
 
-// Refuses columns that are chosen in a file that is not CSV.
+// Raises Error if columns are selected in a file that is not CSV.
 void check_columns(const Source& source, const Format& format);
 
-// By the name of a file to write, ".gz" left aside. An unknown ending raises Error that lists the known ones.
+// The format for the name of a file to write, ignoring ".gz". An unknown extension raises Error and lists the known
+// ones.
 const Format& format_for_writing(const std::string& path);
 bool is_gzip_name(const std::string& path);  // ends in .gz
 
 std::unique_ptr<VectorReader> open_vectors(const VectorsFile& file);
 
-// Whether columns can be chosen in it.
+// Whether columns can be selected in the file.
 bool is_csv(const std::string& path);
 
-// Refuses to write an empty set of vectors to a format that has no place for their dimension.
+// Raises Error for an empty set of vectors, in a format that cannot store their dimension.
 void require_vectors(const Destination& to);
 
-// Uninitialised memory for vectors, aligned for SIMD; `what` needs it, for the message where it is not to be had.
+// Uninitialised memory for vectors, aligned for SIMD; messages name `what` if there is not enough.
 std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::string& what);
 
 // A number that became an infinite or undefined float, for messages: "nan", or "1e+300, which is beyond the range of a

@@ -9,7 +9,7 @@
 namespace bdnn {
 namespace {
 
-// Formats that a strong signature tells come first; MATLAB 7.3 is an HDF5 file, so it stands before HDF5.
+// Formats with a strong signature come first; MATLAB 7.3 is an HDF5 file, so it comes before HDF5.
 constexpr std::array<const Format*, 10> kFormats = {&kNpy,   &kMat73, &kHdf5,  &kMat5,    &kIdx,
                                                     &kFvecs, &kIvecs, &kBvecs, &kCifar10, &kCsv};
 
@@ -95,7 +95,7 @@ const Format& format_of(const Source& source) {
   }
   const Format* named = format_by_name(source.path);
   if (named == nullptr) {
-    failure("{}: is of no known format by its content, nor by its name; known names end in {}", source.path,
+    failure("{}: has no known format by its content or its name; known names end in {}", source.path,
             known_extensions(false));
   }
   return *named;
@@ -106,17 +106,17 @@ bool is_gzip_name(const std::string& path) { return ends_with(path, ".gz"); }
 const Format& format_for_writing(const std::string& path) {
   const Format* named = format_by_name(path);
   if (named == nullptr || named->create == nullptr) {
-    misuse("{}: the name does not tell a format to write; known names end in {}", path, known_extensions(true));
+    misuse("{}: the name does not select a format to write; known names end in {}", path, known_extensions(true));
   }
   if (is_gzip_name(path) && !named->writes_gzip) {
-    misuse("{}: {} is not written compressed; leave out .gz, and use gzip", path, named->name);
+    misuse("{}: {} cannot be written compressed; leave out .gz, and use gzip", path, named->name);
   }
   return *named;
 }
 
 void check_columns(const Source& source, const Format& format) {
   if (source.columns.empty() || &format == &kCsv) return;
-  misuse("{}: columns can be chosen in CSV files only; this is a {} file", source.path, format.name);
+  misuse("{}: columns can be selected only in CSV files; this is a {} file", source.path, format.name);
 }
 
 bool is_csv(const std::string& path) {
@@ -136,7 +136,7 @@ std::unique_ptr<VectorReader> open_vectors(const VectorsFile& file) {
   }
   auto reader = format.open(source);
   const Shape& shape = reader->shape();
-  // The size of the file bounds the dimension of vectors that are there; nothing bounds that of none.
+  // The size of the file bounds the dimension of its vectors, but not if there are none.
   constexpr std::size_t kLargestOfNone = std::size_t{1} << 24;
   if (shape.dimension == 0 || (shape.count == 0 && shape.dimension > kLargestOfNone)) {
     failure("{}: holds no vectors ({} of dimension {})", source.name(), shape.count, shape.dimension);

@@ -79,7 +79,7 @@ TEST(Formats, StrongSignaturesWinOverTheName) {
   std::filesystem::rename(directory / "y.idx", directory / "y.anything");
   EXPECT_EQ(format_of(open_source(directory / "y.anything")).name, "idx");
   testing::write_file(directory / "z.dat", "what is this?");
-  EXPECT_BDNN_ERROR(open_vectors(directory / "z.dat"), failure, "z.dat: is of no known format");
+  EXPECT_BDNN_ERROR(open_vectors(directory / "z.dat"), failure, "z.dat: has no known format");
 }
 
 TEST(Formats, TruncatedFilesAreErrors) {
@@ -98,7 +98,7 @@ TEST(Formats, TruncatedFilesAreErrors) {
     }
   }
   testing::write_file(directory / "x.bin", std::string(3073 * 2 - 1, '\1'));
-  EXPECT_BDNN_ERROR(load_vectors(directory / "x.bin"), failure, "x.bin: is truncated or no CIFAR-10 file");
+  EXPECT_BDNN_ERROR(load_vectors(directory / "x.bin"), failure, "x.bin: is truncated or not a CIFAR-10 file");
 }
 
 TEST(Formats, TruncatedGzipIsAnError) {

@@ -1,5 +1,5 @@
 // HDF5 as ann-benchmarks keeps it (datasets train, test, neighbors, distances), and MATLAB 7.3, which is HDF5 with the
-// dimensions turned around and a header of its own in front.
+// dimensions reversed and a header of its own in front.
 #include <algorithm>
 
 #include "base/error.h"
@@ -48,13 +48,13 @@ Table choose_dataset(hid_t file, const Source& source) {
   }
   const auto chosen = choose_part(parts, {});
   if (!chosen) {
-    failure("{}: does not tell which dataset holds the vectors; name one as {}:NAME; it has {}", source.path,
+    failure("{}: it is unclear which dataset holds the vectors; name one as {}:NAME; it has {}", source.path,
             file_name(source.path), list_parts(parts));
   }
   return hdf5::open_table(file, parts[*chosen].name, Axis::first, source.path);
 }
 
-// What MATLAB says that a dataset is; files by others may say nothing.
+// The MATLAB class of a dataset; files of other programs may not state it.
 bool is_matlab_matrix(const std::string& matlab_class) {
   for (const std::string_view name :
        {"", "double", "single", "logical", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}) {
@@ -66,7 +66,7 @@ bool is_matlab_matrix(const std::string& matlab_class) {
 Table choose_matlab(hid_t file, const Source& source) {
   std::vector<NamedPart> variables;
   for (const auto& name : hdf5::names_in(file, false, source.path)) {
-    if (name.starts_with('#')) continue;  // MATLAB's own: what cells and objects refer to
+    if (name.starts_with('#')) continue;  // MATLAB's own data, referenced by cells and objects
     const Id object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
     if (!object.valid()) failure("{}: cannot open its variable {}: {}", source.path, name, hdf5::reason());
     const std::string matlab_class = hdf5::text_attribute(object.get(), "MATLAB_class");
@@ -110,7 +110,7 @@ class Hdf5Reader final : public VectorReader {
   void read(std::size_t count, std::byte* out) override {
     if (shape_.dimension == 0) return;
     if (axis_ == Axis::first) return read_slab(count, out);
-    constexpr std::size_t kBlockBytes = std::size_t{1} << 28;  // bounds the copy that is turned around
+    constexpr std::size_t kBlockBytes = std::size_t{1} << 28;  // bounds the copy that is transposed
     const std::size_t most = std::max<std::size_t>(1, kBlockBytes / shape_.bytes_per_vector());
     while (count > 0) {
       const std::size_t n = std::min(count, most);
@@ -234,14 +234,14 @@ class Hdf5Writer final : public VectorWriter {
  private:
   [[noreturn]] void fail() const { failure("{}: cannot write: {}", file_.path(), hdf5::reason()); }
 
-  // The file as HDF5 makes it, up to its last byte that is no vector; sets offset_.
+  // The file as HDF5 makes it, up to the last byte before the vectors; sets offset_.
   std::vector<std::byte> create_layout(const std::string& name, std::uint64_t data) {
     const Session session;
     const Id creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
     if (matlab_) H5Pset_userblock(creation.get(), kMatlabUserBlock);
     hdf5::MemoryFile memory;
     const Id access = memory.access();
-    // One block for all that is no vector, so that it stands in front: each group of the name takes some 1 KB.
+    // One block for everything but the vectors, so that it comes first: each group of the name takes some 1 KB.
     constexpr hsize_t kPerGroup = 2048;
     const auto groups = static_cast<hsize_t>(1 + std::count(name.begin(), name.end(), '/'));
     H5Pset_meta_block_size(access.get(), kPerGroup * (1 + groups));
@@ -285,7 +285,7 @@ class Hdf5Writer final : public VectorWriter {
     if (!attribute.valid() || H5Awrite(attribute.get(), type.get(), text.data()) < 0 || !attribute.close()) fail();
   }
 
-  // 116 characters of text, 8 for a subsystem that is not there, the version and the byte order.
+  // 116 characters of text, 8 for an absent subsystem, the version and the byte order.
   void write_matlab_header() {
     std::string header = fmt::format("{}, written by bdnn", kMatlabText);
     header.resize(124, ' ');
@@ -332,7 +332,7 @@ void try_to_read(const Source& source, bool matlab) {
 
 template <bool matlab>
 std::unique_ptr<VectorReader> open(const Source& source) {
-  if (!recognise_hdf5(source)) failure("{}: does not have HDF5's signature; it is no HDF5 file", source.path);
+  if (!recognise_hdf5(source)) failure("{}: is not an HDF5 file: it lacks the signature", source.path);
   require_random_access(source);
   hdf5::probe(source.path, [&] { try_to_read(source, matlab); });
   return std::make_unique<Hdf5Reader>(source, matlab);

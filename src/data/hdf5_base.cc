@@ -19,8 +19,8 @@ int session_depth = 0;  // under the mutex
 
 constexpr std::uint64_t kMostShrunk = 4096;  // by filters; deflate comes to 1,032 at best
 
-// Of a dataset in chunks, as many as one step along the axis touches: each is then decompressed once, not once for
-// every block that is read. No more than the file can hold, whatever it says.
+// For a chunked dataset, caches as many chunks as one step along the axis touches: each is then decompressed once, not
+// once for every block that is read. No more than the file can hold, whatever it claims.
 void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t file) {
   hsize_t file_size = 0;
   if (H5Fget_filesize(file, &file_size) < 0) return;
@@ -42,7 +42,7 @@ void widen_chunk_cache(Table& table, const std::string& name, Axis axis, hid_t f
   table.dataset = Id(H5Dopen2(file, name.c_str(), access.get()), H5Dclose);
 }
 
-// None where the dataset is not stored in chunks.
+// Empty if the dataset is not stored in chunks.
 std::vector<std::uint64_t> chunk_of(const Table& table, const std::string& name, const std::string& path) {
   const Id creation(H5Dget_create_plist(table.dataset.get()), H5Pclose);
   if (!creation.valid()) failure("{}: cannot read how its dataset {} is stored: {}", path, name, reason());
@@ -65,7 +65,7 @@ std::optional<Element> integer_of(hid_t type) {
   return std::nullopt;
 }
 
-// The smallest of ours that holds every value of the file's type.
+// The smallest Element that holds every value of the file's type.
 std::optional<Element> float_of(hid_t type) {
   std::size_t sign = 0, exponent_at = 0, exponent = 0, mantissa_at = 0, mantissa = 0;
   if (H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) < 0) return std::nullopt;
@@ -186,7 +186,7 @@ void check_storage(const Table& table, std::uint64_t file_size, const std::strin
   if (bytes == 0) return;
   if (!table.chunk.empty()) bytes = std::max(bytes, checked_bytes(name, table.chunk, element));
   if (bytes / (H5Pget_nfilters(creation.get()) > 0 ? kMostShrunk : 1) > file_size) {
-    failure("{}: is truncated or damaged: it says that it is {} elements large, in a file of {} bytes", name,
+    failure("{}: is truncated or damaged: it claims {} elements, in a file of {} bytes", name,
             joined(table.dims, " x "), file_size);
   }
 }
@@ -212,7 +212,7 @@ Id type_of(Element element) {
     case Element::u64: return copy(H5T_STD_U64LE);
     case Element::i64: return copy(H5T_STD_I64LE);
   }
-  failure("an element type of number {} is not known", static_cast<int>(element));
+  failure("unknown element type number {}", static_cast<int>(element));
 }
 
 Id MemoryFile::access() {

@@ -14,8 +14,8 @@
 
 namespace bdnn::hdf5 {
 
-// Stands wherever the library is called: one thread at a time, as Debian builds it without thread safety, and
-// without its own printing of errors, which is put back as it was.
+// Held wherever the library is called: it admits one thread at a time, as Debian builds the library without thread
+// safety, and turns off the library's printing of errors, which is restored afterwards.
 class Session {
  public:
   Session();
@@ -49,7 +49,7 @@ class Id {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  // False where the library reports an error: a file's last bytes may be written only now.
+  // False if the library reports an error: a file's last bytes may be written only now.
   bool close();
 
  private:
@@ -57,33 +57,33 @@ class Id {
   Close close_ = nullptr;
 };
 
-// The library's innermost account of its last error; of a failed system call, the system's own words.
+// The innermost message of the library's last error; for a failed system call, the system's message.
 std::string reason();
 
-// The path of the file is part of every message.
+// Messages name the path of the file.
 Id open_file(const std::string& path);
 
-// The names of what hangs below the root; recursive: of everything, as paths without a leading slash.
+// The names of the objects in the root group; recursive: of all objects, as paths without a leading slash.
 std::vector<std::string> names_in(hid_t file, bool recursive, const std::string& path);
 
-// A dataset, opened, and what it holds.
+// An open dataset and its layout.
 struct Table {
   Id dataset;
   std::vector<std::uint64_t> dims;
-  std::vector<std::uint64_t> chunk;  // the dimensions of a chunk; empty where it is not stored in chunks
-  std::optional<Element> element;    // none: not numbers that we can hold
-  std::string kind;                  // the element's name, or what else it is
+  std::vector<std::uint64_t> chunk;  // the dimensions of a chunk; empty if it is not stored in chunks
+  std::optional<Element> element;    // nullopt: not numbers that we support
+  std::string kind;                  // the element's name, or the kind of its content
 };
 // `axis` is the dimension along which it will be read front to back, first or last.
 enum class Axis { first, last };
 Table open_table(hid_t file, const std::string& name, Axis axis, const std::string& path);
 
-// Raises Error if a file of that size cannot hold the table, so that a false size takes no memory.
+// Raises Error if a file of that size cannot hold the table, so that a false size allocates no memory.
 void check_storage(const Table& table, std::uint64_t file_size, const std::string& name);
 
 Id type_of(Element element);
 
-// Holds the bytes of a file that the library writes: no write can fail, and they are ours when the file is closed.
+// Holds the bytes of a file that the library writes: no write can fail, and the bytes are ours once the file is closed.
 class MemoryFile {
  public:
   MemoryFile() = default;
@@ -100,7 +100,7 @@ class MemoryFile {
   std::vector<std::byte> bytes_;
 };
 
-// A text attribute of an object; empty where there is none.
+// A text attribute of an object; empty if there is none.
 std::string text_attribute(hid_t object, const char* name);
 
 }  // namespace bdnn::hdf5

@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<bool> in_a_child{false};
 
-// A damaged file may also send the library round in circles, or have it ask for memory without end.
+// A damaged file may also make the library loop forever, or allocate memory without end.
 constexpr rlim_t kSeconds = 60;
 
 [[noreturn]] void be_the_child(const std::function<void()>& read) {
@@ -28,11 +28,11 @@ constexpr rlim_t kSeconds = 60;
   ::setrlimit(RLIMIT_CORE, &no_core);
   const struct rlimit time { kSeconds, kSeconds };
   ::setrlimit(RLIMIT_CPU, &time);
-  // What the library says when it aborts is not for the user.
+  // The library's message on abort is not for the user.
   ::close(STDERR_FILENO);
   try {
     read();
-  } catch (...) {  // the caller will meet the same
+  } catch (...) {  // the caller will get the same
   }
   ::_exit(0);
 }
@@ -45,7 +45,7 @@ void probe(const std::string& path, const std::function<void()>& read) {
   if (!in_a_child) return;
   const pid_t child = ::fork();
   if (child == 0) be_the_child(read);
-  if (child < 0) return;  // no process is to be had; the file may well be sound
+  if (child < 0) return;  // no process available; the file may well be sound
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return;
@@ -56,7 +56,7 @@ void probe(const std::string& path, const std::function<void()>& read) {
   }
   const int signal = WTERMSIG(status);
   if (signal == SIGXCPU || signal == SIGKILL) {
-    failure("{}: is damaged, or too large to be checked: the HDF5 library did not come to an end with it", path);
+    failure("{}: is damaged, or too large to be checked: the HDF5 library did not finish reading it", path);
   }
   failure("{}: is damaged: the HDF5 library crashes on it ({})", path, ::strsignal(signal));
 }

@@ -7,11 +7,11 @@
 
 namespace bdnn::hdf5 {
 
-// Off at first: a library must not fork in a program that it does not know. bdnn's own program turns it on.
+// Off by default: a library must not fork in an arbitrary program. The program bdnn turns it on.
 void read_in_a_child_first(bool on);
 
 // If it is on, calls read() in a child process with a bound on its time, and raises Error if a signal
-// ends the child or it exits by itself. Exceptions there are left for the caller to meet.
+// ends the child or it exits by itself. Exceptions there are ignored; the caller will get the same.
 void probe(const std::string& path, const std::function<void()>& read);
 
 }  // namespace bdnn::hdf5

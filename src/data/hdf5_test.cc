@@ -158,7 +158,7 @@ TEST_F(Hdf5, ChoosesTheOnlyTable) {
     file.add_floats("b/c", {3, 2}, ramp(6));
   }
   const std::string error = open_error(path_);
-  EXPECT_HAS(error, path_ + ": does not tell which dataset holds the vectors");
+  EXPECT_HAS(error, path_ + ": it is unclear which dataset holds the vectors");
   EXPECT_HAS(error, "a (2 x 3 f32), b/c (3 x 2 f32)");
 }
 
@@ -177,7 +177,7 @@ TEST_F(Hdf5, RefusesWhatHoldsNoVectors) {
   { const RawFile empty(path_); }
   EXPECT_HAS(open_error(path_), "it has nothing");
   spill(path_, "not at all HDF5");
-  EXPECT_HAS(open_error(path_), path_ + ": does not have HDF5's signature");
+  EXPECT_HAS(open_error(path_), path_ + ": is not an HDF5 file: it lacks the signature");
 }
 
 TEST_F(Hdf5, RefusesSizesThatOverflow) {
@@ -213,10 +213,8 @@ TEST_F(Hdf5, RefusesSizesThatTheFileCannotHold) {
         H5Pclose(creation);
         H5Sclose(space);
       }
-      const std::size_t growth = testing::peak_growth([&] {
-        EXPECT_HAS(error_of([&] { load_vectors(path_); }),
-                   "it says that it is 2097152 x 1024 elements large, in a file");
-      });
+      const std::size_t growth = testing::peak_growth(
+          [&] { EXPECT_HAS(error_of([&] { load_vectors(path_); }), "it claims 2097152 x 1024 elements, in a file"); });
       EXPECT_LT(growth, 64U << 20);
     }
   }
@@ -227,7 +225,7 @@ TEST_F(Hdf5, ACrashOfTheLibraryIsAnErrorWhereItReadsInAChildFirst) {
   hdf5::read_in_a_child_first(true);
   EXPECT_HAS(probe([] { ::raise(SIGSEGV); }),
              "x.hdf5: is damaged: the HDF5 library crashes on it (Segmentation fault)");
-  EXPECT_HAS(probe([] { ::raise(SIGXCPU); }), "did not come to an end");
+  EXPECT_HAS(probe([] { ::raise(SIGXCPU); }), "did not finish reading");
   EXPECT_HAS(probe([] { ::_exit(1); }), "x.hdf5: is damaged: the HDF5 library exits on it (status 1)");
   EXPECT_EQ(probe([] { throw std::runtime_error("what the reader meets itself"); }), "");
   RawFile(path_).add_floats("train", {3, 2}, ramp(6));

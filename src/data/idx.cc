@@ -41,7 +41,7 @@ class IdxReader final : public VectorReader {
     const std::size_t header = 4 + 4 * dimensions;
     if (source.size < header) failure("{}: is truncated in its idx header", source.path);
     std::size_t dimension = 1;
-    // The sizes are needed to tell images, which have few.
+    // The sizes are needed to recognise images, which have few.
     for (std::size_t i = 1; i < std::min<std::size_t>(dimensions, 8); ++i) {
       sizes_.push_back(big_endian_32(source, 4 + 4 * i));
     }

@@ -12,7 +12,7 @@ MappedVectors::MappedVectors(const std::string& path) : path_(path) {
   const auto reader = open_vectors(path);
   const auto placement = reader->placement();
   if (!placement || source.gzip) {
-    misuse("{}: cannot be read out of order; convert it to .fvecs, .bvecs or .npy, which can", path);
+    misuse("{}: does not allow random access; convert it to .fvecs, .bvecs or .npy, which do", path);
   }
   shape_ = reader->shape();
   stride_ = placement->stride;

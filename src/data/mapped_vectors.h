@@ -1,4 +1,4 @@
-// Vectors read where they stand, in their file or in memory, a few at a time and in any order.
+// Vectors read in place, in their file or in memory, a few at a time and in any order.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace bdnn {
 
 class MappedVectors {
  public:
-  // .fvecs, .ivecs, .bvecs and .npy in C order. What cannot be mapped raises Error that says what can.
+  // .fvecs, .ivecs, .bvecs and .npy in C order. Other formats raise Error, which lists these.
   explicit MappedVectors(const std::string& path);
-  MappedVectors(const Vectors& vectors, std::string name);  // `name` is what messages call them
+  MappedVectors(const Vectors& vectors, std::string name);  // messages call them `name`
 
   const std::string& path() const { return path_; }  // or name
   const Shape& shape() const { return shape_; }

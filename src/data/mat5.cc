@@ -1,5 +1,5 @@
 // MATLAB's MAT-files of version 5 (save -v6 and -v7). Our own reader, so that a matrix of any size streams in bounded
-// memory, elements keep their type, and every length is checked against the file; the tests hold it against matio.
+// memory, elements keep their type, and every length is checked against the file; the tests compare it with matio.
 //
 // After a header of 128 bytes come elements: a tag (type, length in bytes) and content. A variable is a matrix element
 // made of elements itself (flags, sizes, name, data column after column), or a zlib stream of such an element.
@@ -43,7 +43,7 @@ constexpr std::string_view kClassNames[] = {"unknown", "cell",   "struct", "obje
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// One variable: what it is, and where its data stand.
+// One variable: its kind, and the place of its data.
 struct Variable {
   NamedPart part;
   Element element = Element::f64;
@@ -52,13 +52,13 @@ struct Variable {
   std::uint64_t content_length = 0;  // there
   std::uint64_t data = 0;            // in the content, decompressed
   std::uint64_t data_length = 0;
-  std::uint64_t rest = 0;  // what may follow the data in the content
+  std::uint64_t rest = 0;  // bytes that may follow the data in the content
 };
 
 struct Tag {
   std::uint32_t type = 0;
   std::uint32_t length = 0;
-  bool small = false;                // of at most 4 bytes, which stand in the tag itself
+  bool small = false;                // at most 4 bytes, stored in the tag itself
   std::array<std::byte, 4> bytes{};  // then
 };
 
@@ -78,7 +78,7 @@ Tag parse_tag(const std::array<std::byte, kTagBytes>& bytes, bool swap) {
   return tag;
 }
 
-// Takes a matrix element apart, never beyond the length that it states.
+// Parses a matrix element, never beyond its stated length.
 class MatrixParser {
  public:
   MatrixParser(Mat5Content& content, std::uint64_t length, bool swap, const std::string& path)
@@ -93,7 +93,7 @@ class MatrixParser {
     const bool complex = (flag_word & kComplex) != 0;
     const bool known = matlab_class < std::size(kClassNames);
     variable.part.kind = fmt::format("{}{}", complex ? "complex " : "", kClassNames[known ? matlab_class : 0]);
-    if (!known || matlab_class == 0 || matlab_class == kOpaque) return variable;  // laid out in some other way
+    if (!known || matlab_class == 0 || matlab_class == kOpaque) return variable;  // has another layout
 
     constexpr std::size_t kMostSizes = 64, kLongestName = 4096;
     const auto sizes = take(kInt32, kMostSizes * 4, "sizes");
@@ -107,7 +107,7 @@ class MatrixParser {
 
     constexpr std::uint32_t kDouble = 6, kUint64 = 15;
     if (matlab_class < kDouble || matlab_class > kUint64 || complex) return variable;
-    // A variable without a name is MATLAB's own.
+    // MATLAB's internal variables have no name.
     variable.part.numeric = !variable.part.name.empty() && variable.part.sizes.size() >= 2;
     parse_data(variable);
     return variable;
@@ -139,14 +139,14 @@ class MatrixParser {
     return bytes;
   }
 
-  // MATLAB keeps a matrix of doubles as integers where these are as good: the stored type is the one to have.
+  // MATLAB stores a matrix of doubles as integers if nothing is lost: we use the stored type.
   void parse_data(Variable& variable) {
     const Tag tag = next_tag();
     const auto* stored = std::find_if(std::begin(kStored), std::end(kStored),
                                       [&](const Stored& known) { return known.type == tag.type; });
     if (stored == std::end(kStored)) {
-      failure("{}: its variable {} holds data of type {}, which is none of MATLAB's numbers", path_, variable.part.name,
-              tag.type);
+      failure("{}: its variable {} holds data of type {}, which is not a numeric type of MATLAB", path_,
+              variable.part.name, tag.type);
     }
     variable.element = stored->element;
     variable.part.kind = name_of(stored->element);
@@ -224,7 +224,7 @@ class Mat5Reader final : public VectorReader {
       if (!data_) return file_.read_at(offset_ + at, to);
       std::memcpy(to.data(), data_->data() + at, to.size());
     };
-    constexpr std::size_t kBlockBytes = std::size_t{1} << 28;  // bounds the copy that is turned around
+    constexpr std::size_t kBlockBytes = std::size_t{1} << 28;  // bounds the copy that is transposed
     const std::size_t most = std::max<std::size_t>(1, kBlockBytes / shape_.bytes_per_vector());
     while (count > 0) {
       const std::size_t n = std::min(count, most);
@@ -237,7 +237,7 @@ class Mat5Reader final : public VectorReader {
   }
 
  private:
-  // Columns stand far apart, so all is needed before the first vector. Memory grows only as data prove to be there.
+  // Columns are far apart, so all data is needed before the first vector. Memory grows only as data is actually read.
   void decompress(const Variable& chosen) {
     constexpr std::uint64_t kPiece = 1 << 20;
     Mat5Content content(file_, chosen.content, chosen.content_length, true);
@@ -254,7 +254,7 @@ class Mat5Reader final : public VectorReader {
   InputFile file_;
   bool swap_;
   std::uint64_t offset_ = 0;                    // of the data in the file
-  std::optional<std::vector<std::byte>> data_;  // where they are compressed there
+  std::optional<std::vector<std::byte>> data_;  // if it is compressed there
   std::size_t next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The bytes of one element of a MATLAB 5 file, apart from mat5.cc for their length only.
+// The bytes of one element of a MATLAB 5 file; separate from mat5.cc only to keep that file short.
 #pragma once
 
 #include <zlib.h>
@@ -14,7 +14,7 @@
 
 namespace bdnn {
 
-// The content of one top-level element from front to back, decompressed on the way where needed.
+// The content of one top-level element from front to back, decompressed on the way if needed.
 class Mat5Content {
  public:
   Mat5Content(const InputFile& file, std::uint64_t offset, std::uint64_t length, bool compressed)
@@ -40,7 +40,7 @@ class Mat5Content {
     }
   }
 
-  // Reads on to the end, where zlib's checksum tells whether what came before is right.
+  // Reads on to the end, where zlib's checksum verifies the preceding data.
   void expect_end_within(std::uint64_t bytes) {
     std::array<std::byte, 4096> sink;
     while (const std::size_t n = read_some(sink)) {

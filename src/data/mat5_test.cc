@@ -228,7 +228,7 @@ TEST_F(Mat5, ChoosesUsualNames) {
   make("X", "train");
   EXPECT_HAS(open_error(path_), "X (3 x 2 u8), train (3 x 2 u8)");
   make("a", "b");
-  EXPECT_HAS(open_error(path_), path_ + ": does not tell which variable holds the vectors");
+  EXPECT_HAS(open_error(path_), path_ + ": it is unclear which variable holds the vectors");
 }
 
 // Doubles that MATLAB stored as bytes, a name within its tag, data within theirs, and either byte order.

@@ -46,7 +46,7 @@ std::size_t choose_variable(const Source& source, std::span<const NamedPart> var
   if (source.part.empty()) {
     constexpr std::string_view kUsual[] = {"X", "data", "train"};
     if (const auto chosen = choose_part(variables, kUsual)) return *chosen;
-    failure("{}: does not tell which variable holds the vectors; name one as {}:NAME; it has {}", source.path,
+    failure("{}: it is unclear which variable holds the vectors; name one as {}:NAME; it has {}", source.path,
             file_name(source.path), list_parts(variables));
   }
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -77,7 +77,7 @@ std::uint64_t checked_bytes(const std::string& name, std::span<const std::uint64
   for (const std::uint64_t size : sizes) {
     empty = empty || size == 0;
     if (!multiply_checked(bytes, std::max<std::uint64_t>(size, 1)) || bytes > kMost) {
-      failure("{}: says that it is {} elements large, which no file can hold", name, joined(sizes, " x "));
+      failure("{}: claims {} elements, which no file can hold", name, joined(sizes, " x "));
     }
   }
   return empty ? 0 : bytes;
@@ -85,14 +85,14 @@ std::uint64_t checked_bytes(const std::string& name, std::span<const std::uint64
 
 void require_random_access(const Source& source) {
   if (source.gzip) {
-    failure("{}: is compressed as a whole, and this format is read out of order; decompress it first (gunzip)",
+    failure("{}: is compressed as a whole, but this format is not read sequentially; decompress it first (gunzip)",
             source.path);
   }
 }
 
 void require_random_access(const Destination& to, const OutputFile& file) {
-  if (to.path.ends_with(".gz")) misuse("{}: this format is not written compressed; leave out .gz", to.path);
-  if (!file.seekable()) misuse("{}: this format is written out of order; name a regular file", to.path);
+  if (to.path.ends_with(".gz")) misuse("{}: this format cannot be written compressed; leave out .gz", to.path);
+  if (!file.seekable()) misuse("{}: this format is not written sequentially; name a regular file", to.path);
 }
 
 }  // namespace bdnn

@@ -1,4 +1,4 @@
-// Files that hold several named tables (HDF5, MATLAB): which one is meant, and what there is to choose from.
+// Files that hold several named tables (HDF5, MATLAB): the choice of one, and the list of all for messages.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace bdnn {
 
 struct NamedPart {
   std::string name;
-  std::vector<std::uint64_t> sizes;  // as the format's own users write them: MATLAB's start with the rows
-  std::string kind;                  // "f32", or what else it is: "char", "sparse"
+  std::vector<std::uint64_t> sizes;  // in the format's own order: MATLAB's start with the rows
+  std::string kind;                  // "f32", or another kind: "char", "sparse"
   bool numeric = false;              // can be read as vectors
 };
 
@@ -27,10 +27,10 @@ std::optional<std::size_t> choose_part(std::span<const NamedPart> parts, std::sp
 // MATLAB's rule for both of its formats: source.part, else choose_part(); raises Error that lists the variables.
 std::size_t choose_variable(const Source& source, std::span<const NamedPart> variables);
 
-// The name to write a MATLAB variable under: to.part or "X"; what MATLAB could not load is refused.
+// The name of a MATLAB variable to write: to.part or "X"; a name that MATLAB cannot load raises Error.
 std::string variable_name(const Destination& to);
 
-// Product of the sizes times the element's size; Error where it does not fit in memory's address range.
+// Product of the sizes times the element's size; raises Error if it exceeds the address range.
 std::uint64_t checked_bytes(const std::string& name, std::span<const std::uint64_t> sizes, std::size_t element_size);
 
 // HDF5 and MATLAB files are read and written out of order, which neither gzip nor a pipe allows.

@@ -63,7 +63,7 @@ std::vector<std::size_t> parse_shape(std::string_view text, const std::string& f
     }
     std::size_t n = 0;
     const auto [next, error] = std::from_chars(at, end, n);
-    if (error != std::errc()) failure("{}: its NumPy header has the shape ({}), which is none", file, text);
+    if (error != std::errc()) failure("{}: its NumPy header has the invalid shape ({})", file, text);
     shape.push_back(n);
     at = next;
   }
@@ -74,7 +74,8 @@ Header parse_header(const Source& source) {
   const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(source.head.at(i)); };
   if (source.head.size() < 12) failure("{}: is truncated in its NumPy header", source.path);
   const std::size_t version = byte(6);
-  if (version < 1 || version > 3) failure("{}: is NumPy format version {}; 1 to 3 are known", source.path, version);
+  if (version < 1 || version > 3)
+    failure("{}: has NumPy format version {}; versions 1 to 3 are supported", source.path, version);
   const std::size_t start = version == 1 ? 10 : 12;
   const std::size_t length =
       version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
@@ -95,8 +96,8 @@ Header parse_header(const Source& source) {
     if (type.size() == 3 && type.substr(1) == known.name) element = known.element;
   }
   if (!element) {
-    failure("{}: holds elements of NumPy type '{}'; known are f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8 and b1", source.path,
-            type);
+    failure("{}: holds elements of NumPy type '{}'; supported are f2 f4 f8, u1 u2 u4 u8, i1 i2 i4 i8 and b1",
+            source.path, type);
   }
   header.element = *element;
   header.fortran_order = value_of(text, "fortran_order", source.path).starts_with("True");
@@ -123,8 +124,10 @@ class NpyReader final : public VectorReader {
     }
     shape_ = {dimension, dims[0], header_.element};
     if (header_.fortran_order && dims.size() > 2) {
-      failure("{}: has {} dimensions in Fortran order; only two can be read so (np.ascontiguousarray turns it)",
-              source.path, dims.size());
+      failure(
+          "{}: has {} dimensions in Fortran order; only two can be read in that order (np.ascontiguousarray converts "
+          "it)",
+          source.path, dims.size());
     }
     if (header_.fortran_order && dims.size() == 2) {
       if (source.gzip) failure("{}: is in Fortran order and compressed; decompress it first (gunzip)", source.path);
@@ -156,7 +159,7 @@ class NpyReader final : public VectorReader {
  private:
   Header header_;
   std::optional<InputFile> file_;       // Fortran order: read column by column
-  std::unique_ptr<ByteStream> stream_;  // C order: read as it stands
+  std::unique_ptr<ByteStream> stream_;  // C order: read sequentially
   std::size_t next_ = 0;
 };
 
@@ -177,7 +180,7 @@ class NpyWriter final : public VectorWriter {
 
 bool recognise(const Source& source) { return source.starts_with(kMagic); }
 std::unique_ptr<VectorReader> open(const Source& source) {
-  if (!recognise(source)) failure("{}: does not start with NumPy's signature; it is no .npy file", source.path);
+  if (!recognise(source)) failure("{}: is not a .npy file: it does not start with NumPy's signature", source.path);
   return std::make_unique<NpyReader>(source);
 }
 std::unique_ptr<VectorWriter> create(const Destination& to) { return std::make_unique<NpyWriter>(to); }

@@ -6,7 +6,7 @@
 
 namespace bdnn {
 
-// What stands before the data of a C-order .npy file of shape (count, dimension). Its length is a multiple of 64.
+// The header of a C-order .npy file of shape (count, dimension). Its length is a multiple of 64.
 std::string npy_header(const Shape& shape);
 
 }  // namespace bdnn

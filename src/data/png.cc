@@ -39,7 +39,7 @@ std::string deflated(const std::string& bytes) {
 
 std::string encode_png(std::size_t width, std::size_t height, std::size_t channels, std::span<const std::byte> planes) {
   if (planes.size() != width * height * channels || (channels != 1 && channels != 3)) {
-    misuse("{} bytes are no picture of {} x {} with {} channels", planes.size(), width, height, channels);
+    misuse("{} bytes are not a picture of {} x {} with {} channels", planes.size(), width, height, channels);
   }
   std::string rows;
   for (std::size_t y = 0; y < height; ++y) {

@@ -1,4 +1,4 @@
-// Small pictures as PNG, and bytes as text: for pages that carry their own pictures.
+// Small pictures as PNG, and bytes as text, for web pages with embedded pictures.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ std::string encode_png(std::size_t width, std::size_t height, std::size_t channe
 
 std::string base64(std::string_view bytes);
 
-// Whether a text consists of base64's characters only, so that it can stand in a data URI as it is.
+// Whether a text consists of base64's characters only, so that it can be used in a data URI as it is.
 bool is_base64(std::string_view text);
 
 }  // namespace bdnn

@@ -14,7 +14,7 @@ constexpr std::size_t kDeflated = 1 << 16;
 
 Bytef* bytes_for_zlib(std::byte* bytes) { return reinterpret_cast<Bytef*>(bytes); }
 
-// Of left, above and above left, the one nearest to left + above - above left.
+// The nearest of left, above and above left to left + above - above left.
 int paeth(int left, int above, int corner) {
   const int to_left = std::abs(above - corner);
   const int to_above = std::abs(left - corner);
@@ -47,7 +47,9 @@ PngReader::PngReader(ByteStream& in, std::string name) : in_(in), name_(std::mov
 
 PngReader::~PngReader() { inflateEnd(&zlib_); }
 
-void PngReader::damaged(const std::string& what) const { failure("{}: is no sound PNG picture: {}", name_, what); }
+void PngReader::damaged(const std::string& what) const {
+  failure("{}: is damaged or not a PNG picture: {}", name_, what);
+}
 
 std::uint32_t PngReader::read_32() {
   std::array<std::byte, 4> bytes;
@@ -83,10 +85,10 @@ void PngReader::read_header() {
   std::array<std::byte, kSignature.size()> signature;
   in_.read(signature);
   for (std::size_t i = 0; i < kSignature.size(); ++i) {
-    if (std::to_integer<unsigned char>(signature[i]) != kSignature[i]) damaged("it does not begin like one");
+    if (std::to_integer<unsigned char>(signature[i]) != kSignature[i]) damaged("it has no PNG signature");
   }
   start_chunk();
-  if (chunk_type_ != "IHDR" || chunk_left_ != 13) damaged("the first chunk is no header");
+  if (chunk_type_ != "IHDR" || chunk_left_ != 13) damaged("the first chunk is not a header");
   std::array<std::byte, 13> header;
   read_in_chunk(header);
   finish_chunk();

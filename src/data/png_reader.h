@@ -13,8 +13,8 @@
 
 namespace bdnn {
 
-// Reads 8-bit grey or RGB pictures that are not interlaced, in memory for two rows; others, and damaged ones, raise
-// Error with the name given.
+// Reads 8-bit grey or RGB pictures that are not interlaced, in memory for two rows; other or damaged pictures raise
+// Error with the given name.
 class PngReader {
  public:
   PngReader(ByteStream& in, std::string name);

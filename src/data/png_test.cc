@@ -51,7 +51,7 @@ TEST(EncodePng, HoldsThePixelsRowByRow) {
             Z_OK);
   const std::string expected{0, 0, 10, 20, 1, 11, 21, 2, 12, 22, 0, 3, 13, 23, 4, 14, 24, 5, 15, 25};
   EXPECT_EQ(rows, expected);
-  EXPECT_BDNN_ERROR(encode_png(3, 3, 3, planes), misuse, "18 bytes are no picture of 3 x 3");
+  EXPECT_BDNN_ERROR(encode_png(3, 3, 3, planes), misuse, "18 bytes are not a picture of 3 x 3");
 }
 
 class Text final : public ByteStream {

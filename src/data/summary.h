@@ -1,4 +1,4 @@
-// A look at a file of vectors in one pass.
+// A summary of a file of vectors, computed in one pass.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct VectorsSummary {
   double mean = 0;
   double mean_norm = 0;                  // the mean Euclidean length of a vector
   std::size_t not_finite = 0;            // NaN and infinities
-  std::size_t first_not_finite_row = 0;  // where the first of them stands
+  std::size_t first_not_finite_row = 0;  // the position of the first of them
   std::size_t first_not_finite_column = 0;
   std::size_t constant_dimensions = 0;  // dimensions in which all vectors agree
 };

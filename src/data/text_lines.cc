@@ -40,7 +40,7 @@ std::string_view TextLines::take(std::size_t end, std::size_t next) {
   return line;
 }
 
-// Moves what is left to the front and adds to it; false at the end of the file.
+// Moves the unread text to the front and reads more; false at the end of the file.
 bool TextLines::fill() {
   constexpr std::size_t kLargestPiece = 1 << 18;
   buffer_.erase(0, begin_);

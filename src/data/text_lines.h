@@ -15,10 +15,10 @@ class TextLines {
  public:
   explicit TextLines(const Source& source) : name_(source.path), stream_(source.open()) {}
 
-  std::size_t number() const { return number_; }  // of the line that next() gave, from 1
+  std::size_t number() const { return number_; }  // of the line that next() returned, from 1
 
-  // The next line without its end, and the first without a byte order mark; none after the last. Valid until the next
-  // call.
+  // The next line without its end, and the first without a byte order mark; nullopt after the last. Valid until the
+  // next call.
   std::optional<std::string_view> next();
 
  private:
@@ -34,7 +34,7 @@ class TextLines {
   std::size_t number_ = 0;
 };
 
-// Names of vectors, one per line. A byte order mark and line ends of either kind are left out. An empty line raises
+// Names of vectors, one per line. A byte order mark and line ends of either kind are removed. An empty line raises
 // Error with its number.
 std::vector<std::string> load_names(const std::string& path);
 

@@ -69,7 +69,7 @@ Vectors Vectors::view(const std::uint8_t* values, std::size_t dimension, std::si
 
 Vectors Vectors::slice(std::size_t first, std::size_t count) const {
   if (first > shape_.count || count > shape_.count - first) {
-    misuse("{} vectors from number {} on were asked for, and there are {}", count, first, shape_.count);
+    misuse("{} vectors starting at number {} were requested, but there are only {}", count, first, shape_.count);
   }
   return {{shape_.dimension, count, shape_.element}, {data_, data_.get() + first * shape_.bytes_per_vector()}};
 }
@@ -99,7 +99,7 @@ std::shared_ptr<std::byte> allocate_vectors(const Shape& shape, const std::strin
     if (!multiply_checked(bytes, shape.bytes_per_vector())) throw std::bad_alloc();
     return {static_cast<std::byte*>(::operator new(bytes, kAlign)), [](std::byte* p) { ::operator delete(p, kAlign); }};
   } catch (const std::bad_alloc&) {
-    failure("{}: {} vectors of {} {} need more memory than there is", what, shape.count, shape.dimension,
+    failure("{}: {} vectors of {} {} need more memory than is available", what, shape.count, shape.dimension,
             name_of(shape.element));
   }
 }
@@ -128,7 +128,7 @@ Vectors load_vectors(const VectorsFile& file) {
   const auto reader = open_vectors(file);
   const Shape& shape = reader->shape();
   const auto data = allocate_vectors(shape, file.path);
-  // In pieces: readers that have to turn a table around need memory for a piece only.
+  // In pieces: readers that transpose a table then need memory for one piece only.
   const std::size_t piece = std::max<std::size_t>(1, (std::size_t{16} << 20) / shape.bytes_per_vector());
   for (std::size_t i = 0; i < shape.count; i += piece) {
     reader->read(std::min(piece, shape.count - i), data.get() + i * shape.bytes_per_vector());
@@ -159,8 +159,8 @@ std::vector<Integer> load_integers_as(const std::string& path, const char* what)
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();
   if (shape.dimension != 1 && shape.count != 1) {
-    failure("{}: holds {} vectors of dimension {}; {}s are one column or one row", path, shape.count, shape.dimension,
-            what);
+    failure("{}: holds {} vectors of dimension {}; {}s must be one column or one row", path, shape.count,
+            shape.dimension, what);
   }
   const std::size_t n = shape.dimension * shape.count;
   std::vector<std::byte> raw(n * size_of(shape.element));

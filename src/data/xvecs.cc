@@ -17,13 +17,15 @@ class XvecsReader final : public VectorReader {
     if (source.size < sizeof dimension) failure("{}: is truncated: {} bytes hold no vector", name_, source.size);
     std::memcpy(&dimension, source.head.data(), sizeof dimension);
     if (dimension < 1 || dimension > kLargestDimension) {
-      failure("{}: says that its first vector has dimension {}; expected 1 to {}", name_, dimension, kLargestDimension);
+      failure("{}: states that its first vector has dimension {}; expected 1 to {}", name_, dimension,
+              kLargestDimension);
     }
     shape_ = {static_cast<std::size_t>(dimension), 0, element};
     const std::uint64_t record = sizeof dimension + shape_.bytes_per_vector();
     if (source.size % record != 0) {
       failure(
-          "{}: is truncated or its rows differ in length: {} bytes are no multiple of {} for vectors of dimension {}",
+          "{}: is truncated or its rows differ in length: {} bytes are not a multiple of {} for vectors of dimension "
+          "{}",
           name_, source.size, record, dimension);
     }
     shape_.count = source.size / record;

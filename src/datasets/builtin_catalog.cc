@@ -2,8 +2,8 @@
 //
 // Sizes and checksums of files are of their content: decompressed, and vectors of .bvecs as .fvecs. Those of MNIST,
 // Fashion-MNIST and CIFAR-10 were computed from the files, and the MD5 of the same bytes is the published one. Those of
-// the TEXMEX corpus are what several projects report of archives with the published MD5 (MD5SUM beside them). For the
-// files of SIFT10K nobody does: their archive has a checksum, and they are known by their size.
+// the TEXMEX corpus are reported by several projects for archives with the published MD5 (in MD5SUM). None are reported
+// for the files of SIFT10K: their archive has a checksum, and the files are checked by size.
 namespace bdnn {
 
 extern const char* const kBuiltinCatalog;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kLargestCatalog = 1 << 20;
 
 std::string text_of(TomlTable& table, const char* key) {
   const auto value = table.text(key);
-  if (!value || value->empty()) table.wrong(key, "a text");
+  if (!value || value->empty()) table.wrong(key, "a string");
   return *value;
 }
 
@@ -53,7 +53,7 @@ DatasetSource parse_source(TomlTable table, std::size_t files) {
   const auto npm = table.text("npm");
   const auto url = table.text("url");
   if (static_cast<int>(folder.has_value()) + static_cast<int>(npm.has_value()) + static_cast<int>(url.has_value()) != 1)
-    table.wrong("url", "there, or 'npm' or 'folder', and one of them only");
+    table.wrong("url", "present, or 'npm' or 'folder', and only one of them");
   source.kind = folder ? DatasetSource::Kind::folder : npm ? DatasetSource::Kind::npm : DatasetSource::Kind::url;
   source.place = folder ? *folder : npm ? *npm : *url;
   if (folder) {
@@ -95,7 +95,7 @@ DatasetEntry parse_entry(TomlTable table) {
   entry.cite = table.text("cite").value_or("");
   entry.homepage = table.text("homepage").value_or("");
   for (auto& file : table.tables("file")) entry.files.push_back(parse_file(std::move(file)));
-  if (entry.files.empty()) table.wrong("file", "there, as [[dataset.file]]");
+  if (entry.files.empty()) table.wrong("file", "present, as [[dataset.file]]");
   for (auto& source : table.tables("source")) {
     entry.sources.push_back(parse_source(std::move(source), entry.files.size()));
   }
@@ -152,7 +152,8 @@ const DatasetEntry& entry_of(const DatasetCatalog& catalog, const std::string& n
     list += (list.empty() ? "" : ", ") + entry.name;
   }
   const std::string meant = nearest_name(name, names);
-  misuse("there is no dataset '{}'; {}", name, meant.empty() ? "there are " + list : "did you mean '" + meant + "'?");
+  misuse("unknown dataset '{}'; {}", name,
+         meant.empty() ? "the datasets are " + list : "did you mean '" + meant + "'?");
 }
 
 std::string fill_in(const std::string& pattern, const std::string& name) {

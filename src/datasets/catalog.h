@@ -1,4 +1,4 @@
-// Public datasets: what they are, their files with checksums, and where they can be had.
+// Public datasets: their description, their files with checksums, and their sources.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace bdnn {
 
-// A file of a dataset, in the form in which bdnn keeps it. Size and checksum are of its content (content.h), so that
+// A file of a dataset, in the form in which bdnn stores it. Size and checksum are of its content (content.h), so that
 // they are the same for every source: of train.gz decompressed, and of the vectors of base.bvecs as .fvecs.
 struct DatasetFile {
   std::string name;
   std::uint64_t bytes = 0;
-  std::string sha256;  // "" if none is known: then the size is all that is checked
+  std::string sha256;  // "" if unknown: then only the size is checked
 };
 
 struct DatasetSource {
@@ -24,10 +24,10 @@ struct DatasetSource {
   std::vector<std::uint64_t> bytes;  // to transfer: of the archive, or of each file in their order
   std::string sha256;                // of the archive; "" if none is known
 
-  // Where the content of a file stands in the archive; * is the name of its content. Empty for a URL with a *, which
+  // The path of a file's content in the archive; * is the name of its content. Empty for a URL with a *, which
   // is the name of the file: one transfer each.
   std::string members;
-  bool cifar10_pngs = false;  // the members are pictures of which each row is an image (cifar10_pngs.h)
+  bool cifar10_pngs = false;  // the members are pictures in which each row is an image (cifar10_pngs.h)
 
   bool is_archive() const { return !members.empty(); }
   std::uint64_t transfer() const;    // bytes in all
@@ -35,7 +35,7 @@ struct DatasetSource {
 };
 
 struct DatasetEntry {
-  std::string name;  // also of its folder
+  std::string name;  // also the name of its folder
   std::vector<std::string> aliases;
   std::string title;
   std::string about;      // one line
@@ -45,21 +45,21 @@ struct DatasetEntry {
   std::string cite;
   std::string homepage;
   std::vector<DatasetFile> files;
-  std::vector<DatasetSource> sources;  // in the order in which they are tried
+  std::vector<DatasetSource> sources;  // in the order they are tried
 };
 
 using DatasetCatalog = std::vector<DatasetEntry>;
 
-// The program's own. A catalogue is a TOML text like the one in builtin_catalog.cc.
+// The built-in catalogue. A catalogue is a TOML text like the one in builtin_catalog.cc.
 DatasetCatalog builtin_datasets();
 DatasetCatalog parse_datasets(const std::string& text, const std::string& name);
 DatasetCatalog load_datasets(const std::string& path);
-DatasetCatalog datasets_of(const std::string& path);  // the program's own if the path is empty
+DatasetCatalog datasets_of(const std::string& path);  // the built-in one if the path is empty
 
 // By name or alias; null if there is none.
 const DatasetEntry* find_entry(const DatasetCatalog& catalog, const std::string& name);
 
-// Raises Error with the names there are.
+// An unknown name raises Error and lists the known ones.
 const DatasetEntry& entry_of(const DatasetCatalog& catalog, const std::string& name);
 
 // With * replaced by `name`.

@@ -17,7 +17,7 @@ class Batch final : public RecordStream {
   Batch(ByteStream& png, const std::string& name, std::size_t number, const std::vector<std::byte>& labels)
       : RecordStream(name), reader_(png, name) {
     if (reader_.width() != kPixels || reader_.channels() != kChannels) {
-      failure("{}: is no picture with an image of {} pixels in each row", name, kPixels);
+      failure("{}: is not a picture with an image of {} pixels in each row", name, kPixels);
     }
     if (labels.size() < number * reader_.height()) failure("{}: there are only {} labels", name, labels.size());
     labels_ = std::span(labels).subspan((number - 1) * reader_.height(), reader_.height());
@@ -50,10 +50,10 @@ std::vector<std::byte> parse_cifar10_labels(const std::string& text, const std::
   std::vector<std::byte> labels;
   const JsonValue list = with_name(name, [&] { return JsonValue::parse(text); });
   const auto* elements = list.as_array();
-  if (elements == nullptr) failure("{}: is no list of labels", name);
+  if (elements == nullptr) failure("{}: is not a list of labels", name);
   for (const auto& element : *elements) {
     const auto label = element.as_whole();
-    if (!label || *label >= kClasses) failure("{}: label {} is none from 0 to 9", name, labels.size());
+    if (!label || *label >= kClasses) failure("{}: label {} is not a number from 0 to 9", name, labels.size());
     labels.push_back(static_cast<std::byte>(*label));
   }
   return labels;
@@ -64,7 +64,7 @@ std::unique_ptr<ByteStream> open_cifar10_png(ByteStream& png, const std::string&
   constexpr std::string_view kTrain = "data_batch_";
   const bool train = file_name.starts_with(kTrain);
   const char digit = train && file_name.size() > kTrain.size() ? file_name[kTrain.size()] : '1';
-  if (digit < '1' || digit > '5') failure("{}: is none of CIFAR-10's batches", file_name);
+  if (digit < '1' || digit > '5') failure("{}: is not one of CIFAR-10's batches", file_name);
   return std::make_unique<Batch>(png, cifar10_png_name(file_name), static_cast<std::size_t>(digit - '0'),
                                  train ? labels.train : labels.test);
 }

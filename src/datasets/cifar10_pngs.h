@@ -1,4 +1,4 @@
-// CIFAR-10 as some packages hold it: a PNG picture for each batch, of which row i is image i (its 1,024 pixels in
+// CIFAR-10 as in some packages: a PNG picture for each batch, in which row i is image i (its 1,024 pixels in
 // reading order), and the labels as lists in JSON.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Cifar10Labels {
 // "data_batch_2.bin" -> "data_batch_2.png"
 std::string cifar10_png_name(const std::string& file_name);
 
-// A list of labels. Raises Error with `name` if it is none.
+// A list of labels. Raises Error with `name` if it is not one.
 std::vector<std::byte> parse_cifar10_labels(const std::string& text, const std::string& name);
 
 // The batch `file_name` in CIFAR-10's binary form (data/cifar10.cc), read from its picture.

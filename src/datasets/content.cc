@@ -36,7 +36,8 @@ class BvecsAsFvecs final : public RecordStream {
     const auto head = std::as_writable_bytes(std::span(&dimension, 1));
     const std::size_t n = in_->read_some(head);
     if (n == 0) return false;
-    if (n < head.size() || dimension > kLargestDatasetDimension) failure("{}: is no .bvecs file, or truncated", path_);
+    if (n < head.size() || dimension > kLargestDatasetDimension)
+      failure("{}: is truncated or not a .bvecs file", path_);
     bytes_.resize(dimension);
     in_->read(std::as_writable_bytes(std::span(bytes_)));
     record.resize(sizeof dimension + sizeof(float) * dimension);
@@ -52,7 +53,7 @@ class BvecsAsFvecs final : public RecordStream {
   std::vector<unsigned char> bytes_;
 };
 
-// What work() returns; an Error of it is that the file cannot be written.
+// Returns work(); turns its Errors into CannotWrite.
 template <class Work>
 auto writing(const Work& work) -> decltype(work()) {
   try {
@@ -66,7 +67,7 @@ void put(OutputFile& out, std::span<const std::byte> bytes) {
   writing([&] { out.write(bytes); });
 }
 
-// Packs a content on its way to a file.
+// Compresses or converts content on its way to a file.
 class Packer {
  public:
   virtual ~Packer() = default;
@@ -140,7 +141,8 @@ class BvecsPacker final : public Packer {
   void take_word() {
     if (left_ == 0) {
       std::memcpy(&left_, word_.data(), sizeof left_);
-      if (left_ == 0 || left_ > kLargestDatasetDimension) failure("{}: these are no vectors of .fvecs", out_.path());
+      if (left_ == 0 || left_ > kLargestDatasetDimension)
+        failure("{}: these are not vectors in .fvecs form", out_.path());
       packed_.insert(packed_.end(), word_.begin(), word_.end());
       return;
     }
@@ -166,12 +168,12 @@ std::unique_ptr<Packer> make_packer(const std::string& name, OutputFile& out) {
   return std::make_unique<PlainPacker>(out);
 }
 
-// What the content of a file is found to be, as far as it is not longer than it should be.
+// The size and checksum of content, read no further than its expected size.
 struct Measured {
   std::uint64_t bytes = 0;
   Sha256 sum;
 
-  // "" if it is the file's.
+  // Why it is not the content of the file; "" if it is.
   std::string difference(const DatasetFile& file) const {
     if (bytes > file.bytes) return fmt::format("it is longer than {} bytes", with_commas(file.bytes));
     if (bytes < file.bytes) return fmt::format("it has {} bytes, not {}", with_commas(bytes), with_commas(file.bytes));
@@ -250,7 +252,7 @@ FileCheck check_size(const std::string& path, const DatasetFile& file) {
              in.size() % (sizeof word + word) == 0 &&
              in.size() / (sizeof word + word) * (sizeof word + sizeof(float) * word) == file.bytes;
     }
-    return {good ? FileState::good : FileState::different, good ? "" : "its size is another"};
+    return {good ? FileState::good : FileState::different, good ? "" : "its size differs"};
   } catch (const Error& error) {
     return {FileState::different, error.what()};
   }

@@ -1,4 +1,4 @@
-// The content of a dataset's files, whatever they are packed in: what checksums are of.
+// The content of a dataset's files, independent of compression and form; checksums refer to it.
 //
 //     file           content
 //     x.gz           x, decompressed
@@ -16,7 +16,7 @@
 
 namespace bdnn {
 
-// The file could not be written: another source would not help.
+// Raised if the file could not be written: another source would not help.
 class CannotWrite : public Error {
  public:
   using Error::Error;
@@ -25,24 +25,24 @@ class CannotWrite : public Error {
 // "base.bvecs" -> "base.fvecs"
 std::string content_name(const std::string& file_name);
 
-// The content of a file at `path` that is packed as the name `as` says.
+// The content of a file at `path`, whose form is that of the file name `as`.
 std::unique_ptr<ByteStream> open_content(const std::string& path, const std::string& as);
 
 enum class FileState { absent, good, different };
 
 struct FileCheck {
   FileState state = FileState::absent;
-  std::string why;  // it is different: "its sha256 is ..., not ..."
+  std::string why;  // if different: "its sha256 is ..., not ..."
 };
 
-// Reads the whole file at `path`, packed as `as`, and compares its content.
+// Reads the whole file at `path`, in the form of `as`, and compares its content.
 FileCheck check_content(const std::string& path, const std::string& as, const DatasetFile& file, Progress& progress);
 
 // By size alone, without reading the file.
 FileCheck check_size(const std::string& path, const DatasetFile& file);
 
-// Writes a content as `file` to `path`. Raises Error, and leaves `path` as it was, if it is not the file's; CannotWrite
-// if it cannot be written.
+// Writes content as `file` to `path`. Raises Error, and leaves `path` unchanged, if it is not the content of the file;
+// CannotWrite if it cannot be written.
 void write_content(ByteStream& content, const DatasetFile& file, const std::string& path, Progress& progress);
 
 // Copies bytes as they are. Raises CannotWrite likewise.

@@ -15,8 +15,8 @@
 namespace bdnn {
 namespace {
 
-constexpr int kFruitlessTries = 3;  // one after the other, without a byte
-constexpr int kMostTries = 1000;    // of a server that breaks off again and again
+constexpr int kFruitlessTries = 3;  // in a row, without a byte
+constexpr int kMostTries = 1000;    // with a server that keeps breaking off
 constexpr int kMostRestarts = 2;    // from the first byte
 
 // Exit statuses of curl.
@@ -37,7 +37,7 @@ void remove(const std::string& path) {
 }
 
 std::vector<std::string> curl_command(const std::string& url, const std::string& part, std::uint64_t offset) {
-  // Not to wait for ever, neither for an answer nor for the next byte; buffered bytes would be lost with the process.
+  // Does not wait forever for an answer or the next byte; buffered bytes would be lost with the process.
   std::vector<std::string> command = {"curl",      "--fail",        "--silent",   "--show-error",
                                       "--globoff", "--no-buffer",   "--location", "--connect-timeout",
                                       "30",        "--speed-limit", "1",          "--speed-time",
@@ -92,11 +92,11 @@ bool download(const std::string& url, const std::string& part, std::uint64_t byt
       progress.update(name, std::min(now, bytes), bytes);
       return now <= bytes;
     });
-    if (!curl.found) failure("the program curl, which downloads files, is not installed");
+    if (!curl.found) failure("the program curl, which is needed for downloads, is not installed");
     const std::uint64_t after = size_of(part);
     if (after > bytes || (curl.status == 0 && after < bytes)) {
       remove(part);
-      failure("{} there has {} bytes, {} are expected", file_name(url),
+      failure("{} has {} bytes there, {} are expected", file_name(url),
               after > bytes ? "more than " + with_commas(bytes) : with_commas(after), with_commas(bytes));
     }
     if (curl.status == 0 || after == bytes) return earlier;
@@ -116,7 +116,7 @@ bool download(const std::string& url, const std::string& part, std::uint64_t byt
     fruitless = after > before ? 0 : fruitless + 1;
     if (!may_pass(curl.status, curl.output) || fruitless == kFruitlessTries || tries == kMostTries) {
       if (after > 0) {
-        failure("{}; {} of {} bytes are kept in {}, to be resumed", why, with_commas(after), with_commas(bytes), part);
+        failure("{}; {} of {} bytes are kept in {}, to resume from", why, with_commas(after), with_commas(bytes), part);
       }
       failure("{}", why);
     }

@@ -31,8 +31,8 @@ void remove_all(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-// A dataset's folder, for one process at a time. If nothing was put in it, it is removed again, and so are those that
-// were made for it.
+// A dataset's folder, locked for one process. If it stays empty, it is removed again, with the parents that were
+// created for it.
 class LockedFolder {
  public:
   LockedFolder(const std::string& folder, const Note& note)
@@ -91,14 +91,14 @@ class Getter {
         continue;
       }
       if (check.state == FileState::different && !options_.replace) {
-        failure("{}: is another file than that of {}: {}; move it away, or ask for it to be replaced", path_of(file),
+        failure("{}: differs from the file of {}: {}; move it away, or ask for it to be replaced", path_of(file),
                 entry_.title, check.why);
       }
       missing_.push_back(file);
     }
   }
 
-  // Tries a source for what is missing; why it fails is told at the end, if no other has it.
+  // Tries to get the missing files from a source; reasons of failure are reported if no source has them.
   template <class Work>
   void attempt(const std::string& source, bool last, const Work& work) {
     if (missing_.empty()) return;
@@ -144,10 +144,10 @@ class Getter {
     if (!exists(source.place) && source.package.empty()) failure("no such folder");
     if (!exists(source.place)) failure("is not installed (apt-get install {})", source.package);
     take_files(source.place);
-    if (!missing_.empty()) failure("{} has no sound {}", source.place, missing_.front().name);
+    if (!missing_.empty()) failure("{} has no intact {}", source.place, missing_.front().name);
   }
 
-  // Files by their name or that of their content, compressed or not; then archives.
+  // Looks for files by their name or that of their content, compressed or not; then for archives.
   void get_from_users_folder() {
     if (!exists(options_.from)) failure("no such folder");
     take_files(options_.from + "/" + entry_.name);
@@ -166,7 +166,7 @@ class Getter {
       for (const auto& name : {file.name, content, content + ".gz"}) {
         const std::string path = folder + "/" + name;
         const FileCheck check = check_content(path, name, file, progress_);
-        if (check.state == FileState::different) note_(fmt::format("{}: is another file: {}", path, check.why));
+        if (check.state == FileState::different) note_(fmt::format("{}: is a different file: {}", path, check.why));
         if (check.state != FileState::good) continue;
         if (name == file.name) {
           copy_file(path, path_of(file));
@@ -251,7 +251,7 @@ class Getter {
     });
   }
 
-  // Of an archive from what it should be; "" if it is that.
+  // How an archive differs from the expected one; "" if it does not.
   std::string difference(const std::string& archive, const DatasetSource& source) {
     const InputFile in(archive);
     if (in.size() != source.bytes.front()) {
@@ -308,7 +308,7 @@ class Getter {
     return labels;
   }
 
-  // Before bytes are transferred for nothing. What compressed files will take is not known; they are left out.
+  // Checked before the download. The size of compressed files is not known; they are left out.
   void check_room(const DatasetSource& source, std::uint64_t there) const {
     std::uint64_t needed = source.is_archive() ? source.transfer() - std::min(there, source.transfer()) : 0;
     for (const auto& file : missing_) {
@@ -333,7 +333,7 @@ class Getter {
   const Note& note_;
   std::vector<DatasetFile> missing_;
   std::vector<GottenFile> gotten_;
-  std::string source_;   // that is tried
+  std::string source_;   // the one being tried
   std::string reasons_;  // why sources failed
 };
 

@@ -1,4 +1,4 @@
-// Gets a dataset: from files that are there, from packages, from its canonical addresses.
+// Gets a dataset from files on disk, from packages or from its canonical addresses.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A stream that is made record by record.
+// A stream that is produced record by record.
 #pragma once
 
 #include <algorithm>

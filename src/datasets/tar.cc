@@ -37,7 +37,7 @@ class Header {
   bool read(ByteStream& archive) {
     const std::size_t n = archive.read_some(std::as_writable_bytes(std::span(bytes_)));
     if (n == 0) return false;
-    if (n < kBlock) bytes_.fill('x');  // no sound header
+    if (n < kBlock) bytes_.fill('x');  // not a valid header
     return std::any_of(bytes_.begin(), bytes_.end(), [](char c) { return c != '\0'; });
   }
 
@@ -95,7 +95,7 @@ void read_tar(ByteStream& archive, const std::string& path,
               const std::function<bool(const std::string& name, ByteStream& content)>& take) {
   for (Header header; header.read(archive);) {
     const auto size = header.size();
-    if (!header.is_sound() || !size) failure("{}: is no tar archive, or damaged", path);
+    if (!header.is_sound() || !size) failure("{}: is damaged or not a tar archive", path);
     Member member(archive, path, *size);
     if (header.is_file() && !take(header.name(), member)) return;
     member.skip(member.left());

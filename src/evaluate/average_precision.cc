@@ -108,7 +108,7 @@ double relevant_among_first(const TieRanking& ranking, Ties ties, std::size_t k)
   }
   const auto whole = static_cast<double>(relevant_before);
   if (level == ranking.levels.end()) return whole;
-  const std::size_t cut = k - before;  // so many of this level, which has more
+  const std::size_t cut = k - before;  // ranks left for this level, which has more codes
   const std::size_t others = level->size - level->relevant;
   switch (ties) {
     case Ties::expected:

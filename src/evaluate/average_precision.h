@@ -1,4 +1,4 @@
-// What one ranking with ties is worth, in time proportional to its number of distances.
+// The measures of one ranking with ties, in time proportional to its number of distances.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct TieRanking {
   std::optional<Nearest> nearest = {};  // where the true nearest neighbour is
 };
 
-// Sums of 1/i. A difference of two of them is right to the last digits even where they are large and close, which
+// Sums of 1/i. A difference of two of them is accurate to the last digits even if they are large and close, which
 // takes two doubles each.
 class HarmonicNumbers {
  public:
@@ -53,7 +53,7 @@ struct AveragePrecision {
   double trapezoid = 0;
 };
 
-// Over the first `cutoff` ranks; `harmonic` must reach to the lesser of the cutoff and the size of the ranking. 0 if
+// Over the first `cutoff` ranks; `harmonic` must cover the smaller of the cutoff and the size of the ranking. 0 if
 // nothing is relevant.
 AveragePrecision average_precision(const TieRanking& ranking, Ties ties, std::size_t cutoff,
                                    const HarmonicNumbers& harmonic);

@@ -30,7 +30,7 @@ constexpr double kDoubleRounding = 0x1p-53;
   failure("the {} have a number in row {} that is not finite", name, row);
 }
 
-// What one pass over all vectors tells.
+// Statistics from one pass over all vectors.
 struct Survey {
   std::vector<double> sum;      // of the vectors; of their directions for the cosine
   std::vector<double> lengths;  // for the cosine only
@@ -166,7 +166,7 @@ Extent CentredVectors::measure(const Vectors& x, std::size_t row, double factor,
   for (; i < centre_.size(); ++i) add(i, 0);
   const auto total = [](const double* parts) { return std::sqrt(parts[0] + parts[1] + parts[2] + parts[3]); };
   Extent extent{total(squares), total(errors)};
-  // This was measured in double, which rounds too: far less, yet not nothing, unless all are integers.
+  // This was measured in double, which rounds too: far less, but not zero unless all values are integers.
   if (!(integers_ && extent.error == 0 && extent.length < 0x1p24 * scale_)) {
     const double n = static_cast<double>(centre_.size()) + 8;
     extent.error = extent.error * (1 + 0x1p-20) + extent.length * 0x1p-50 +
@@ -242,9 +242,10 @@ void CentredVectors::choose_bound() {
   const double n = static_cast<double>(database_.dimension()) + 16;
   // Of the product: one per dimension; of the norm, of adding it, and of sums with this bound: fewer than 16.
   const double roundings = n * kFloatRounding;
-  constexpr double kNoHelp = 1e9;  // so many roundings that the bound rules nothing out
+  constexpr double kNoHelp = 1e9;  // with this many roundings the bound rules nothing out
   per_square_ = roundings < 0.5 ? roundings / (1 - roundings) + n * kDoubleRounding : kNoHelp;
-  // What does not shrink with the lengths: underflow, and for the cosine the rounding of the distances in double.
+  // The part that does not shrink with the lengths: underflow, and for the cosine the rounding of the distances in
+  // double.
   absolute_ = n * 0x1p-120 + (metric_ == Metric::cosine ? 8 * n * kDoubleRounding : n * 0x1p-1074 * scale_ * scale_);
   per_square_ *= 1 + 0x1p-20;
   if (integers_) no_rounding_ = 0x1.fp11 * scale_;

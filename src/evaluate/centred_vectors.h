@@ -1,10 +1,11 @@
-// A database as floats that are small and close to what they stand for, with a record of how close.
+// A database as floats that are small and close to the original values, with bounds on the differences.
 //
 // Let x* = f x - c be a vector moved near the origin, where f is a power of two (cosine: 1 / |x|) and c a fixed centre;
 // q* likewise. Then |q* - x*|^2 is, but for a factor, the distance to sort by. Products work on floats x' close to x*:
 //   score(q, x) = |x'|^2 - 2 q'.x', in float, is near |q* - x*|^2 - |q'|^2.
-// How near follows from |q'|, |x'|, |q' - q*|, |x' - x*|: the errors of centring are not estimated but measured,
-// vector by vector. Centring matters: rounding errors grow with the lengths, and a large mean would be all there is.
+// How close follows from |q'|, |x'|, |q' - q*|, |x' - x*|: the errors of centring are not estimated but measured,
+// vector by vector. Centring matters: rounding errors grow with the lengths, and a large mean would drown the
+// differences.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +28,14 @@ struct Extent {
 
 class CentredVectors {
  public:
-  // Numbers that are not finite, or too large to square, and for the cosine zero vectors, raise Error.
+  // Numbers that are not finite or too large to square raise Error; for the cosine, zero vectors do too.
   CentredVectors(const Vectors& database, const Vectors& queries, Metric metric, Threads& threads);
 
   // The database in tiles that fit the second-level cache.
   std::size_t tile_size() const { return tile_size_; }
   std::size_t tiles() const { return extents_.size(); }
   Range tile_range(std::size_t tile) const;
-  // x' of a tile, column after column: in `scratch`, with room for a tile, or where they stand.
+  // x' of a tile, column after column: in `scratch`, with room for a tile, or in place.
   const float* tile(std::size_t tile, float* scratch) const;
 
   // x' of `count` vectors, `step` apart.
@@ -46,8 +47,8 @@ class CentredVectors {
   // q' of a query.
   Extent centre_query(std::size_t query, float* out) const;
 
-  // At most so far are the scores of this query and a vector of this tile from the distances in double that
-  // ExactDistances computes, in the same units. Zero: they agree.
+  // The largest difference between scores of this query and vectors of this tile and the distances in double from
+  // ExactDistances, in the same units. Zero: they agree exactly.
   double error_bound(const Extent& query, std::size_t tile) const { return error_bound(query, extents_[tile]); }
   double largest_error_bound(const Extent& query) const { return error_bound(query, largest_); }
 
@@ -78,7 +79,7 @@ class CentredVectors {
   std::vector<float> square_norms_;
   std::vector<Extent> extents_;  // per tile
   Extent largest_;
-  std::shared_ptr<std::byte> copy_;  // all x', for elements that take long to become x'
+  std::shared_ptr<std::byte> copy_;  // all x', for element types that are slow to convert
 };
 
 }  // namespace bdnn

@@ -26,7 +26,7 @@ Vectors load_all(const std::vector<std::string>& names, const std::string& folde
     parts.push_back(load_vectors(folder + "/" + name));
     const Shape& part = parts.back().shape();
     if (parts.size() > 1 && (part.dimension != shape.dimension || part.element != shape.element)) {
-      failure("{}: has vectors of {} {}, {} has {} {}; parts of one set must agree", name, part.dimension,
+      failure("{}: has vectors of {} {}, {} has {} {}; all parts of a set must agree", name, part.dimension,
               name_of(part.element), names.front(), shape.dimension, name_of(shape.element));
     }
     shape = {part.dimension, shape.count + part.count, part.element};
@@ -65,8 +65,8 @@ std::vector<std::int64_t> labels_of(const std::vector<std::int64_t>& labels, con
   return some;
 }
 
-// Draws queries_per_class of each class, without replacement; both lists in ascending order. What is unlabelled is to
-// train on.
+// Draws queries_per_class of each class, without replacement; both lists in ascending order. Unlabelled vectors go to
+// the training set.
 void draw_split(const std::vector<std::int64_t>& labels, const LabelNames& names, const Protocol::Split& split,
                 std::uint64_t seed, Dataset& dataset) {
   std::map<std::int64_t, std::vector<std::int32_t>> classes;
@@ -78,7 +78,7 @@ void draw_split(const std::vector<std::int64_t>& labels, const LabelNames& names
   for (auto& [label, members] : classes) {
     if (members.size() < split.queries_per_class) {
       const auto name = names.find(label);
-      failure("class {} has {} members; {} queries of each class were asked for",
+      failure("class {} has {} members, fewer than the {} queries drawn from each class",
               name == names.end() ? std::to_string(label) : name->second, members.size(), split.queries_per_class);
     }
     for (std::size_t i = 0; i < split.queries_per_class; ++i) {
@@ -104,7 +104,7 @@ std::string hash_part(const Vectors& x, const std::vector<std::int64_t>& labels)
   return fmt::format("{:016x}", sum.value());
 }
 
-// How many queries stand in x, element for element; `self` tells each query's own place in x.
+// The number of queries that occur in x, element for element; `self` tells each query's own place in x.
 std::size_t count_in(const Vectors& queries, const Vectors& x, const std::vector<std::int64_t>& self) {
   if (queries.dimension() != x.dimension() || queries.shape().element != x.shape().element) return 0;
   std::unordered_multimap<std::uint64_t, std::size_t> places;
@@ -194,8 +194,7 @@ DatasetHashes hash_dataset(const Dataset& dataset) {
 }
 
 void save_split(const Protocol& protocol, const Dataset& dataset, std::uint64_t seed, const std::string& folder) {
-  if (!protocol.splits())
-    misuse("{}: this protocol takes its files as they are; there is no split to write", protocol.name);
+  if (!protocol.splits()) misuse("{}: this protocol has no split to write", protocol.name);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) failure("{}: cannot make this folder: {}", folder, error.message());

@@ -140,7 +140,7 @@ void measure_distances(const Codes& codes, Threads& threads, CodesDiagnostics& o
 }  // namespace
 
 CodesDiagnostics diagnose_codes(const Codes& codes, int thread_count) {
-  if (codes.size() == 0) misuse("there are no codes to look into");
+  if (codes.size() == 0) misuse("there are no codes to analyse");
   Threads threads(thread_count);
   CodesDiagnostics out;
   out.bits = codes.bits();
@@ -167,7 +167,7 @@ std::string summary_of(const CodesDiagnostics& diagnostics) {
 }
 
 std::vector<std::string> warnings_of(const CodesDiagnostics& diagnostics, bool of_classes) {
-  constexpr std::size_t kFew = 20;  // codes that say little about bits
+  constexpr std::size_t kFew = 20;  // with fewer codes, statistics of bits mean little
   constexpr double kRare = 0.01;
   constexpr double kLittle = 0.2;
   std::vector<std::string> warnings;

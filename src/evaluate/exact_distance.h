@@ -1,4 +1,4 @@
-// Distances in double, the ones that decide.
+// Distances in double, which decide the order of neighbours.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void to_double(const Vectors& x, std::size_t row, double* out);
 //   euclidean: the sum of the squares of the differences; cosine: 1 - dot / (|q| |x|). All sums in index order.
 class ExactDistances {
  public:
-  // `lengths` of the database vectors are for the cosine only. Everything is looked at, not copied.
+  // `lengths` of the database vectors are for the cosine only. The arguments are not copied.
   ExactDistances(const Vectors& database, Metric metric, const std::vector<double>& lengths)
       : database_(database), metric_(metric), lengths_(lengths) {}
 
@@ -39,7 +39,7 @@ class ExactDistances {
   const std::vector<double>& lengths_;
   std::vector<double> query_;
   double query_length_ = 0;
-  const std::uint8_t* query_bytes_ = nullptr;  // where both sides are bytes, and integers will do
+  const std::uint8_t* query_bytes_ = nullptr;  // if both sides are bytes, so that integers suffice
 };
 
 // The square root of the sum of squares, in index order.

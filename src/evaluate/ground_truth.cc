@@ -34,21 +34,20 @@ void check(const Vectors& database, const Vectors& queries, const GroundTruthOpt
   if (n > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     misuse("the database has {} vectors; ids of neighbours are 32-bit, so give at most 2147483647", n);
   }
-  if (options.k == 0) misuse("0 neighbours were asked for; ask for at least 1");
+  if (options.k == 0) misuse("0 neighbours cannot be searched for; ask for at least 1");
   if (!options.self.empty() && options.self.size() != queries.size()) {
-    misuse("{} ids to leave out were given for {} queries; give one for each", options.self.size(), queries.size());
+    misuse("{} ids to leave out were given for {} queries; give one per query", options.self.size(), queries.size());
   }
   bool leaves_out = false;
   for (std::size_t i = 0; i < options.self.size(); ++i) {
     const std::int64_t id = options.self[i];
     if (id < -1 || id >= static_cast<std::int64_t>(n)) {
-      misuse("query {} is to leave out id {}; ids are 0 to {}, and -1 is for none", i, id,
-             static_cast<std::int64_t>(n) - 1);
+      misuse("query {} leaves out id {}; ids are 0 to {}, and -1 means none", i, id, static_cast<std::int64_t>(n) - 1);
     }
     leaves_out |= id >= 0;
   }
   if (options.k > n - (leaves_out ? 1 : 0)) {
-    misuse("{} neighbours were asked for, of a database of {} vectors{}; ask for at most {}", options.k, n,
+    misuse("{} neighbours are too many for a database of {} vectors{}; ask for at most {}", options.k, n,
            leaves_out ? ", one of which is left out" : "", n - (leaves_out ? 1 : 0));
   }
 }
@@ -64,7 +63,7 @@ std::size_t queries_per_block(const Vectors& database, const Vectors& queries, s
   return std::max<std::size_t>(n / 32 * 32, std::min<std::size_t>(32, queries.size()));
 }
 
-// The search for the neighbours of one block of queries. An object is one thread's, and is used again and again.
+// The search for the neighbours of one block of queries. Each thread has one object, which is reused.
 class BlockSearch {
  public:
   BlockSearch(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
@@ -159,7 +158,7 @@ class BlockSearch {
     return static_cast<std::size_t>(expected + 6 * std::sqrt(expected));
   }
 
-  // Thresholds that are too small for some queries, though rarely; finish() finds out.
+  // Thresholds, rarely too small for a query; finish() detects that.
   void guess_thresholds(const PackedMatrix<float>& left) {
     const std::size_t step = database_size_ / limit_;
     std::vector<float> norms(centred_.tile_size());
@@ -208,8 +207,8 @@ class BlockSearch {
     return static_cast<double>(*kth);
   }
 
-  // Drops what k others are nearer than for sure: at its nearest it is farther than the k-th of them at its farthest.
-  // False if there are no k within the threshold that was guessed, so that what was left out may be missed.
+  // Drops candidates that are certainly not among the k nearest: even their lower bound exceeds the k-th upper bound.
+  // False if fewer than k are within the guessed threshold, so that some neighbours may have been dropped.
   bool drop_by_bound(std::size_t i) {
     if (sizes_[i] < options_.k) return false;
     const double kth = kth_at_farthest(i, options_.k);
@@ -244,7 +243,7 @@ class BlockSearch {
     }
   };
 
-  // Where the bound leaves too many, the distances in double decide: k are enough.
+  // If the bound leaves too many, the distances in double decide: k are enough.
   void shrink(std::size_t i) {
     drop_by_bound(i);
     if (sizes_[i] <= limit_) return;
@@ -274,13 +273,13 @@ class BlockSearch {
   const CentredVectors& centred_;
   ExactDistances distances_;
   std::size_t padded_;             // queries, with those that fill up the last vector
-  std::size_t limit_;              // a list that is longer is made shorter
+  std::size_t limit_;              // a longer list is pruned
   std::size_t capacity_;           // and has room for a tile more
-  std::vector<std::size_t> rows_;  // the queries at hand
+  std::vector<std::size_t> rows_;  // the current queries
   std::vector<Extent> extents_;
   std::vector<double> thresholds_;  // a true score above this is not among the k
   std::vector<double> guesses_;     // where the thresholds started
-  std::vector<float> bounds_;       // thresholds for the scores of the tile at hand
+  std::vector<float> bounds_;       // thresholds for the scores of the current tile
   std::vector<std::int32_t> self_;
   std::vector<std::uint32_t> sizes_;
   std::vector<Candidate> candidates_;

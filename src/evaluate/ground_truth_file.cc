@@ -45,7 +45,7 @@ void add(Checksum& sum, const Vectors& x) {
   sum.add({x.data(), x.size() * x.shape().bytes_per_vector()});
 }
 
-// What the neighbours follow from: the threads, for one, are not in it.
+// Everything that determines the neighbours; the number of threads, for example, does not.
 std::uint64_t key_of(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options) {
   Checksum sum;
   add(sum, database);
@@ -62,7 +62,7 @@ std::uint64_t key_of(const Vectors& database, const Vectors& queries, const Grou
 void save_ground_truth(const GroundTruth& truth, const std::string& path) {
   const Format& format = format_for_writing(path);
   if (std::find(format.stores.begin(), format.stores.end(), Element::i32) == format.stores.end()) {
-    misuse("{}: a {} file does not hold the integers that neighbours are; use .ivecs", path, format.name);
+    misuse("{}: {} files cannot hold ids of neighbours; use .ivecs", path, format.name);
   }
   const auto writer = format.create({path, {truth.k, truth.queries(), Element::i32}, "neighbors"});
   writer->write(truth.queries(), reinterpret_cast<const std::byte*>(truth.ids.data()));
@@ -73,8 +73,8 @@ GroundTruth load_ground_truth(const std::string& path, std::size_t database_size
   const auto reader = open_vectors(path);
   const Shape& shape = reader->shape();
   if (shape.count != queries) {
-    failure("{}: holds the neighbours of {} queries, not of {}; give the file that belongs to the queries", path,
-            shape.count, queries);
+    failure("{}: holds the neighbours of {} queries, not of {}; give the file for these queries", path, shape.count,
+            queries);
   }
   if (k > shape.dimension) {
     failure("{}: holds {} neighbours of each query, but {} are needed; ask for fewer, or compute more", path,
@@ -101,7 +101,7 @@ GroundTruth load_ground_truth(const std::string& path, std::size_t database_size
 GroundTruth cached_neighbours(const Vectors& database, const Vectors& queries, const GroundTruthOptions& options,
                               const std::string& folder, Progress& progress) {
   if (folder.empty()) return exact_neighbours(database, queries, options, progress);
-  // The name ends with a checksum of the ids, so that damage which leaves valid ids is found out too.
+  // The name ends with a checksum of the ids, so that damage that leaves valid ids is detected too.
   const std::string start = fmt::format("neighbours-{:016x}-", key_of(database, queries, options));
   const auto name_of_content = [&](const GroundTruth& truth) {
     return fmt::format("{}{:016x}.ivecs", start, checksum_of(truth));
@@ -115,12 +115,12 @@ GroundTruth cached_neighbours(const Vectors& database, const Vectors& queries, c
     try {
       GroundTruth truth = load_ground_truth(entry.path(), database.size(), queries.size(), 0);
       if (truth.k == options.k && name == name_of_content(truth)) return truth;
-    } catch (const Error&) {  // damaged: computed anew
+    } catch (const Error&) {  // damaged: computed again
     }
   }
   GroundTruth truth = exact_neighbours(database, queries, options, progress);
   const fs::path path = fs::path(folder) / name_of_content(truth);
-  fs::remove(path, error);  // what stands there is damaged; if it is a link, what it points to is somebody else's
+  fs::remove(path, error);  // a damaged file; if it is a link, its target is not ours
   save_ground_truth(truth, path.string());
   return truth;
 }

@@ -277,7 +277,7 @@ TEST(GroundTruth, MisuseIsExplained) {
   EXPECT_BDNN_ERROR(ours(x, x, options), misuse, "ask for at most 89");
   options.k = 5;
   options.self[4] = 90;
-  EXPECT_BDNN_ERROR(ours(x, x, options), misuse, "query 4 is to leave out id 90; ids are 0 to 89");
+  EXPECT_BDNN_ERROR(ours(x, x, options), misuse, "query 4 leaves out id 90; ids are 0 to 89");
   options.self.pop_back();
   EXPECT_BDNN_ERROR(ours(x, x, options), misuse, "89 ids to leave out were given for 90 queries");
   EXPECT_BDNN_ERROR(ours(x, few_bytes(7, 9, 4, 1), {.k = 5}), misuse, "dimension 7, the database has 6");

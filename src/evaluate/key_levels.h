@@ -1,4 +1,4 @@
-// Rankings by a key with too many values for a counter each.
+// Rankings by a key with too many values to have a counter for each.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace bdnn {
 
-// The levels of a TieRanking: 1, 3, 5, ... hold the codes with the key of some relevant code, 0, 2, 4, ... those
-// before, between and after. In what order the irrelevant ones in between come makes no difference.
+// The levels of a TieRanking: 1, 3, 5, ... hold the codes with the key of some relevant code, 0, 2, 4, ... the
+// codes before, between and after. The order of the irrelevant codes within these makes no difference.
 template <class Key>
 class KeyLevels {
  public:

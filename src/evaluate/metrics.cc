@@ -35,13 +35,13 @@ void check_codes(const Codes& database, const Codes& queries) {
 
 void check_self(const Relevance& relevance, std::size_t database, std::size_t queries) {
   if (!relevance.self.empty() && relevance.self.size() != queries) {
-    misuse("what to leave out is given for {} queries, and there are {}; give it for all or for none",
+    misuse("the codes to leave out are given for {} queries, but there are {}; give them for all or for none",
            relevance.self.size(), queries);
   }
   for (std::size_t i = 0; i < relevance.self.size(); ++i) {
     const std::int64_t id = relevance.self[i];
     if (id < -1 || (id >= 0 && static_cast<std::size_t>(id) >= database)) {
-      misuse("query {} leaves out code {}, and the database has codes 0 to {}; -1 leaves out none", i, id,
+      misuse("query {} leaves out code {}, but the database has codes 0 to {}; -1 leaves out none", i, id,
              database - 1);
     }
   }
@@ -58,11 +58,11 @@ void check(const Relevance::Neighbours& lists, const Relevance& relevance, std::
     const std::size_t query = i / lists.per_query;
     const std::int32_t id = lists.ids[i];
     if (id < 0 || static_cast<std::size_t>(id) >= database) {
-      misuse("neighbour {} of query {} is code {}, and the database has codes 0 to {}", i % lists.per_query, query, id,
+      misuse("neighbour {} of query {} is code {}, but the database has codes 0 to {}", i % lists.per_query, query, id,
              database - 1);
     }
     if (!relevance.self.empty() && relevance.self[query] == id) {
-      misuse("query {} leaves out code {}, which is among its neighbours; take it out of the list", query, id);
+      misuse("query {} leaves out code {}, which is among its neighbours; remove it from the list", query, id);
     }
     std::size_t& last = last_query[static_cast<std::size_t>(id)];
     if (last == query) misuse("code {} is twice among the neighbours of query {}", id, query);
@@ -72,10 +72,11 @@ void check(const Relevance::Neighbours& lists, const Relevance& relevance, std::
 
 void check(const Relevance::Labels& labels, std::size_t database, std::size_t queries) {
   if (labels.database.size() != database) {
-    misuse("{} labels were given for a database of {} codes; give one for each", labels.database.size(), database);
+    misuse("{} labels were given for a database of {} codes; give one label per code", labels.database.size(),
+           database);
   }
   if (labels.queries.size() != queries) {
-    misuse("{} labels were given for {} queries; give one for each", labels.queries.size(), queries);
+    misuse("{} labels were given for {} queries; give one label per query", labels.queries.size(), queries);
   }
 }
 
@@ -83,12 +84,12 @@ void check_ranks(const MetricsOptions& options, const Relevance& relevance, std:
   const bool leaves_out = std::any_of(relevance.self.begin(), relevance.self.end(), [](auto id) { return id >= 0; });
   const std::size_t ranked = database - (leaves_out ? 1 : 0);
   for (const std::size_t k : options.at) {
-    if (k == 0) misuse("precision among the first 0 was asked for; ask for at least the first 1");
-    if (k > ranked) misuse("precision among the first {} was asked for, and {} codes are ranked", k, ranked);
+    if (k == 0) misuse("precision among the first 0 is undefined; ask for at least the first 1");
+    if (k > ranked) misuse("precision among the first {} is not possible: only {} codes are ranked", k, ranked);
   }
 }
 
-// A result in which sums over queries stand where their means will.
+// A result that holds sums over queries in place of their means.
 MetricsResult zeros(const MetricsOptions& options, std::size_t bits, bool nearest) {
   MetricsResult sums;
   for (const std::size_t radius : options.radii) sums.radii.push_back({.radius = radius});
@@ -142,7 +143,7 @@ void add(const TieLevel& within, std::size_t relevant, MetricsResult::AtRadius& 
   sums.looked_at += static_cast<double>(within.size);
 }
 
-// Adds what one query is worth.
+// Adds the measures of one query.
 void add(const TieRanking& ranking, Ties ties, std::size_t cutoff, const HarmonicNumbers& harmonic,
          std::vector<TieLevel>& within, MetricsResult& sums) {
   const AveragePrecision precision = average_precision(ranking, ties, cutoff, harmonic);
@@ -240,7 +241,7 @@ Ties ties_by_name(const std::string& name) { return by_name(kAllTies, name, "rul
 NamedValues values_of(const MetricsResult& result) {
   NamedValues values = {{"mAP", result.mean_average_precision},
                         {"mAP_trapezoid", result.mean_average_precision_trapezoid}};
-  const auto add_once = [&](std::string name, double value) {  // a radius or rank may be asked for twice
+  const auto add_once = [&](std::string name, double value) {  // a radius or rank may be given twice
     const auto same = [&](const auto& known) { return known.first == name; };
     if (std::none_of(values.begin(), values.end(), same)) values.emplace_back(std::move(name), value);
   };
@@ -260,7 +261,7 @@ NamedValues values_of(const MetricsResult& result) {
 
 MetricsResult evaluate_codes(const Codes& database, const Codes& queries, const Relevance& relevance,
                              const MetricsOptions& options, Progress& progress, RankBy by) {
-  if (!compares_codes(by)) misuse("a ranking by {} needs vectors as queries; evaluate_scores() has it", name_of(by));
+  if (!compares_codes(by)) misuse("a ranking by {} needs vectors as queries; use evaluate_scores()", name_of(by));
   check_codes(database, queries);
   check_relevance(relevance, options, database.size(), queries.size());
   Threads threads(options.threads, &progress);
@@ -276,7 +277,8 @@ MetricsResult evaluate_scores(const Model& model, RankBy by, const Codes& databa
                               const Relevance& relevance, const MetricsOptions& options, Progress& progress) {
   check_sizes(database.size(), queries.size());
   check_codes_match(model, database.bits(), database.origin());
-  if (options.ties == Ties::order) misuse("codes that score the same are not put in the order of the database");
+  if (options.ties == Ties::order)
+    misuse("codes with equal scores cannot be ordered by their position in the database");
   check_relevance(relevance, options, database.size(), queries.size());
   Threads threads(options.threads, &progress);
   const CodeScores scores(model, by);

@@ -269,13 +269,14 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_BDNN_ERROR(evaluate(three, two, Relevance::labels({1, 2, 3}, {1})), misuse,
                     "1 labels were given for 2 queries");
   EXPECT_BDNN_ERROR(evaluate(three, two, Relevance::labels({1, 2, 3}, {4, 5})), misuse, "none of the 2 queries");
-  EXPECT_BDNN_ERROR(evaluate(three, two, lists, {.at = {4}}), misuse, "first 4 was asked for, and 3 codes are ranked");
+  EXPECT_BDNN_ERROR(evaluate(three, two, lists, {.at = {4}}), misuse,
+                    "first 4 is not possible: only 3 codes are ranked");
   EXPECT_BDNN_ERROR(evaluate(three, two, lists, {.at = {0}}), misuse, "at least the first 1");
   EXPECT_NO_THROW(evaluate(three, two, lists, {.cutoff = 99, .radii = {99}, .at = {3}}));
 
   auto self = Relevance::labels({1, 2, 3}, {1, 2});
   self.self = {0};
-  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "is given for 1 queries, and there are 2");
+  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "are given for 1 queries, but there are 2");
   self.self = {0, 3};
   EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "query 1 leaves out code 3, and the database has codes 0 to 2");
   self.self = {-2, 0};

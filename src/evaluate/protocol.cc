@@ -19,13 +19,13 @@ Protocol::Part read_part(TomlTable& top, const char* name) {
 void check(const Protocol& protocol, const std::string& path) {
   const bool separate = !protocol.train.vectors.empty() && !protocol.queries.vectors.empty();
   if (protocol.splits() == separate) {
-    failure("{}: give either [collection] to be split, or [train] and [queries] (and [database])", path);
+    failure("{}: give either a [collection] to split, or [train] and [queries] (and [database])", path);
   }
   if (protocol.splits() && (protocol.split.queries_per_class == 0 || protocol.collection.labels.empty())) {
     failure("{}: a split needs queries_per_class of at least 1, and labels of the collection", path);
   }
   if (protocol.leave_one_out && !protocol.split.search_queries) {
-    failure("{}: leave_one_out is for queries that are searched among themselves (search_queries = true)", path);
+    failure("{}: leave_one_out needs queries that are searched among themselves (search_queries = true)", path);
   }
   if (protocol.labels_are_relevant && !protocol.splits()) {
     const auto& database = protocol.database.vectors.empty() ? protocol.train : protocol.database;
@@ -62,7 +62,7 @@ Protocol load_protocol(const std::string& path) {
   features.refuse_unknown();
 
   const auto kind = relevance.choice("kind", {"neighbours", "labels"});
-  if (!kind) failure("{}: [relevance] must say its kind: neighbours or labels", path);
+  if (!kind) failure("{}: [relevance] must state its kind: neighbours or labels", path);
   protocol.labels_are_relevant = *kind == 1;
   protocol.neighbours.k = relevance.count("neighbours", 50);
   protocol.neighbours.metric = relevance.choice_of("metric", kMetrics).value_or(Metric::euclidean);

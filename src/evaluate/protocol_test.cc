@@ -80,16 +80,15 @@ TEST(Protocol, MistakesAreNamedWithTheirLine) {
   const std::string head = "[train]\nvectors = \"t\"\n[queries]\nvectors = \"q\"\n";
   expect("name = ", "p.toml: line 1");
   expect(head + "[relevance]\nkind = \"neighbours\"\nneighbors = 5\n",
-         "line 7: there is no 'neighbors' in [relevance]; there are kind, neighbours, metric");
-  expect(head + "[relevance]\nkind = \"friends\"\n", "line 6: 'kind' is to be neighbours, labels");
+         "line 7: unknown key 'neighbors' in [relevance]; the keys are kind, neighbours, metric");
+  expect(head + "[relevance]\nkind = \"friends\"\n", "line 6: 'kind' must be neighbours, labels");
   expect(head + "[relevance]\nkind = \"neighbours\"\nneighbours = -5\n",
-         "'neighbours' is to be a whole number, 0 or more");
-  expect(head + "[relevance]\nkind = \"neighbours\"\n[metrics]\nradii = [1, \"x\"]\n",
-         "'radii' is to be whole numbers");
-  expect(head, "[relevance] must say its kind");
+         "'neighbours' must be a whole number, 0 or more");
+  expect(head + "[relevance]\nkind = \"neighbours\"\n[metrics]\nradii = [1, \"x\"]\n", "'radii' must be whole numbers");
+  expect(head, "[relevance] must state its kind");
   expect(head + "[relevance]\nkind = \"labels\"\n", "needs labels of the database and of the queries");
-  expect("[relevance]\nkind = \"labels\"\n", "give either [collection]");
-  expect("colour = 1\n" + head, "line 1: there is no 'colour' at the top");
+  expect("[relevance]\nkind = \"labels\"\n", "give either a [collection]");
+  expect("colour = 1\n" + head, "line 1: unknown key 'colour' at the top");
   expect("[collection]\nvectors = \"c\"\n[relevance]\nkind = \"labels\"\n", "a split needs queries_per_class");
 }
 
@@ -191,7 +190,7 @@ TEST(Dataset, MistakesAreNamed) {
   greedy.replace(greedy.find("= 2"), 3, "= 4");
   testing::write_file(directory / "p.toml", greedy);
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
-                    "class 0 has 3 members; 4 queries of each class were asked for");
+                    "class 0 has 3 members, fewer than the 4 queries drawn from each class");
   greedy.replace(greedy.find("= 4"), 3, "= 3");
   testing::write_file(directory / "p.toml", greedy);
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
@@ -202,7 +201,7 @@ TEST(Dataset, MistakesAreNamed) {
                     "8 labels for 9 vectors");
   testing::write_file(directory / "b.csv", "1,2,3\n");
   EXPECT_BDNN_ERROR(load_dataset(load_protocol(directory / "p.toml"), directory.path(), 1), failure,
-                    "parts of one set must agree");
+                    "all parts of a set must agree");
 }
 
 }  // namespace

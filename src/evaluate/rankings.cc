@@ -128,7 +128,7 @@ void Rankings::for_each(Range queries, Scratch& scratch,
   }
 }
 
-// Each query has two sets of tables: of what has its label, and of all else.
+// Each query has two sets of tables: for codes with its label, and for all others.
 void Rankings::count(Range queries, Scratch& scratch) const {
   const std::size_t stride = database_.bits() + 1;
   const std::size_t bytes = database_.bytes_per_code();
@@ -151,7 +151,7 @@ void Rankings::count(Range queries, Scratch& scratch) const {
   }
 }
 
-// Lists of neighbours only, so all counts go to the tables of what has another label or none.
+// There are only lists of neighbours, so all counts go to the tables of the other codes.
 void Rankings::count_distinct(Range queries, Scratch& scratch) const {
   const std::size_t stride = database_.bits() + 1;
   const std::size_t bytes = database_.bytes_per_code();
@@ -236,7 +236,7 @@ void Rankings::rank_in_order(std::size_t query, std::size_t slot, Scratch& scrat
   const std::size_t stride = ranking.levels.size();
   for (std::size_t d = 0; d < stride; ++d) ranking.levels[d].size = scratch.counts[slot * stride + d];
   if (const std::int64_t id = self(query); id >= 0) {
-    // What came after the one that is left out moves up by one.
+    // Codes after the one left out move up by one.
     const std::size_t d = distance(query, static_cast<std::size_t>(id));
     for (std::size_t i = 0; i < placing.ids.size(); ++i) {
       if (placing.found[i].distance == d && placing.ids[i] > id) --placing.found[i].place;

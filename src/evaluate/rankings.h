@@ -16,10 +16,10 @@ namespace bdnn {
 // The codes and the relevance must be consistent (evaluate_codes() checks) and outlive this object.
 class Rankings {
  public:
-  // Queries that go over the database together, so that it comes from memory once for all of them.
+  // Queries that scan the database together, so that it is read from memory once for all of them.
   static constexpr std::size_t kQueriesPerBlock = 16;
 
-  // What a thread keeps from one block to the next.
+  // A thread's working memory, kept between blocks.
   struct Scratch {
     std::vector<std::uint16_t> distances;
     std::vector<std::uint32_t> counts;
@@ -69,9 +69,9 @@ class Rankings {
   Ties ties_;
   std::vector<std::uint32_t> by_label_;       // positions in the database, label after label, ascending in each
   std::vector<std::int64_t> sorted_labels_;   // of by_label_
-  std::vector<std::uint8_t> codes_by_label_;  // so that relevant codes stand together
+  std::vector<std::uint8_t> codes_by_label_;  // so that relevant codes are adjacent
   std::vector<std::uint8_t> distinct_codes_;  // short codes repeat: each is compared once and counts ...
-  std::vector<std::uint32_t> repeats_;        // ... so often; empty where comparing all is as quick
+  std::vector<std::uint32_t> repeats_;        // ... this many times; empty if comparing all is as fast
 };
 
 }  // namespace bdnn

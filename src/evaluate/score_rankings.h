@@ -1,4 +1,4 @@
-// From scores to rankings: codes in the order of a distance that is no whole number (bdnn/scores.h).
+// From scores to rankings: codes ordered by a distance that is not a whole number (bdnn/scores.h).
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 namespace bdnn {
 namespace {
 
-// A table of levels is filled for each query; it pays while it has few entries per code.
+// A table of levels is filled for each query; it pays if it has few entries per code.
 constexpr std::size_t kEntriesPerCode = 1;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The cells of an experiment in their order, and how far a reproduction is.
+// The cells of an experiment in order, and the progress of a reproduction.
 #pragma once
 
 #include <chrono>

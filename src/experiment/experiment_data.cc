@@ -30,7 +30,7 @@ void take_rows(std::vector<std::int64_t>& labels, const std::vector<std::uint32_
   labels = std::move(some);
 }
 
-// Keeps some of the vectors; what was the same stays the same.
+// Keeps some of the vectors; parts that were the same stay the same.
 void make_small(Dataset& data) {
   const bool database_is_train = data.database.data() == data.train.data();
   const bool database_is_queries = data.database.data() == data.queries.data();
@@ -52,7 +52,7 @@ void make_small(Dataset& data) {
   if (!data.self.empty()) data.self.resize(data.queries.size());  // position i is query i
 }
 
-// A count that keeps its share of a smaller database.
+// A count scaled down with the database.
 std::size_t in_proportion(std::size_t count, std::size_t database, std::size_t before) {
   const auto share = static_cast<double>(count) * static_cast<double>(database) / static_cast<double>(before);
   return std::min(count, std::max(kQuickNeighbours, static_cast<std::size_t>(share)));

@@ -16,7 +16,7 @@ struct ExperimentData {
   std::vector<std::string> facts;  // the same in words
 };
 
-// The first file of the protocol that is missing in `folder`, by its name there; "" if all are there.
+// The name of the first file of the protocol that is missing in `folder`; "" if none is.
 std::string missing_file(const Protocol& protocol, const std::string& folder);
 
 // Reads the protocol's data from `folder`. A quick experiment gets 5,000 vectors to train on, 20,000 to search and 500

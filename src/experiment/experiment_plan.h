@@ -14,8 +14,8 @@ namespace bdnn {
 
 // One row of an experiment's tables.
 struct PlannedMethod {
-  std::string label;   // as the table says it: "UH-BDNN"
-  std::string method;  // as bdnn says it: "uh-bdnn"
+  std::string label;   // name in the table: "UH-BDNN"
+  std::string method;  // name in bdnn: "uh-bdnn"
   std::string profile = "default";
   std::map<std::string, std::string> set = {};  // options of the method
   bool quick = true;                            // is part of the quick version
@@ -39,7 +39,7 @@ struct ImageShape {
 };
 
 struct ExperimentPlan {
-  std::string path;         // of the file, as it was named: "experiments/mnist-unsupervised.toml"
+  std::string path;         // of the file, as given: "experiments/mnist-unsupervised.toml"
   std::string name;         // of the file, without .toml: "mnist-unsupervised"
   std::string title;        // "MNIST, unsupervised"
   std::string description;  // for the report

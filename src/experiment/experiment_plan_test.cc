@@ -77,13 +77,13 @@ TEST(ExperimentPlan, MistakesAreNamed) {
     text.replace(at, from.size(), to);
     EXPECT_BDNN_ERROR(parse_experiment(text, "e.toml"), failure, message);
   };
-  expect("title", "titel", "e.toml: line 2: there is no 'titel' at the top");
-  expect("[1, 2.5]", "[1]", "'ITQ' is to be 2 numbers, one for each of 'bits'");
+  expect("title", "titel", "e.toml: line 2: unknown key 'titel' at the top");
+  expect("[1, 2.5]", "[1]", "'ITQ' must be 2 numbers, one for each of 'bits'");
   expect("bits = [8, 16, 32, 64]", "", "give 'bits'");
   expect("8, 16, 32", "0, 16, 32", "'bits' start at 1");
-  expect("protocol = \"p.toml\"", "", "'protocol' is to be");
-  expect("method = \"itq\"", "", "'method' is to be the name of a method");
-  expect("width = 2", "width = 5000", "'width' is to be 1 to 4096");
+  expect("protocol = \"p.toml\"", "", "'protocol' must be");
+  expect("method = \"itq\"", "", "'method' must be the name of a method");
+  expect("width = 2", "width = 5000", "'width' must be 1 to 4096");
   expect("[[paper]]", "[[method]]\nlabel = \"ITQ\"\nmethod = \"lsh\"\n[[paper]]", "two methods are called 'ITQ'");
 }
 

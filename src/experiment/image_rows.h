@@ -1,4 +1,4 @@
-// Query images and the nearest ones found, for people to look at.
+// Query images and their nearest results, for visual inspection.
 #pragma once
 
 #include <vector>

@@ -51,7 +51,7 @@ std::string commit_of(const Cell& cell) {
   return found == cell.environment.end() ? "unknown" : found->second;
 }
 
-// "" if all finished cells, counted by commit, are of this program's.
+// A warning about finished cells of other commits than this program's, counted by commit; "" if there are none.
 std::string note_on_commits(const std::map<std::string, std::size_t>& finished) {
   std::string others;
   for (const auto& [name, cells] : finished) {
@@ -59,7 +59,7 @@ std::string note_on_commits(const std::map<std::string, std::size_t>& finished) 
   }
   if (others.empty()) return "";
   return fmt::format(
-      "finished cells of other commits than this program's, {}: {}; if methods have changed since, use "
+      "finished cells are from other commits than this program's, {}: {}; if methods have changed since, use "
       "another folder",
       commit(), others);
 }
@@ -81,7 +81,7 @@ class Run {
                           .threads = threads,
                           .profile = key.profile,
                           .set = key.set};
-    training.decoder = false;  // nothing here reads codes through one
+    training.decoder = false;  // nothing here decodes
     Cell cell;
     cell.key = key;
     cell.threads = threads;
@@ -113,7 +113,7 @@ class Run {
   Testbed testbed_;
 };
 
-// Checks all that can be checked before hours of work.
+// Checks everything that can be checked before hours of work.
 std::vector<Protocol> check(const std::vector<ExperimentPlan>& plans, const ReproductionOptions& options) {
   std::vector<Protocol> protocols;
   for (const auto& plan : plans) {

@@ -1,4 +1,4 @@
-// Runs experiments cell by cell, several cells at once, and keeps what is finished.
+// Runs experiments cell by cell, several cells at once, and keeps finished cells.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 namespace bdnn {
 
 struct ReproductionOptions {
-  std::string data = "data";  // folder that holds a folder for each dataset
+  std::string data = "data";  // folder with a subfolder for each dataset
   std::string cache = {};     // folder for true neighbours (cached_neighbours); "": none
   int threads = 0;            // of all cells together; 0: one per core
   int cells_at_once = 0;      // 0: one per thread, fewer if memory is short. Results depend on neither
 };
 
-// How far a reproduction is.
+// The progress of a reproduction.
 struct ReproductionStatus {
   std::string experiment;  // its title
   std::size_t done = 0;    // cells, of all experiments
@@ -40,9 +40,9 @@ class ReproductionView {
   virtual void failed(const std::string& cell, const std::string& why) { (void)cell, (void)why; }
 };
 
-// How many cells to run side by side: one per thread, but not more than there are, and at least one. Fewer if `memory`
-// bytes (0: unknown) do not hold what training may take besides its data: a copy as floats with another of activations
-// or gradients, and 1,000 kernel features per sample, which the hungriest methods hold.
+// How many cells to run in parallel: one per thread, but no more than there are, and at least one. Fewer if `memory`
+// bytes (0: unknown) are not enough for what training may need besides its data: a copy as floats, another of
+// activations or gradients, and 1,000 kernel features per sample, as in the methods that need most memory.
 int cells_at_once(std::size_t cells, int threads, std::size_t samples, std::size_t dimension, std::uint64_t memory);
 
 // Runs the cells that `results` lacks; each is saved as soon as it is finished. Missing data files, unknown methods

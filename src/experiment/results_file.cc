@@ -82,7 +82,7 @@ std::map<std::string, std::string> texts_of(const JsonValue& json, std::string_v
   const auto* members = json.at(name).as_object();
   if (members == nullptr) failure("'{}' must be an object", name);
   for (const auto& [key, value] : *members) {
-    if (value.as_string() == nullptr) failure("'{}' in '{}' must be a text", key, name);
+    if (value.as_string() == nullptr) failure("'{}' in '{}' must be a string", key, name);
     texts[key] = *value.as_string();
   }
   return texts;
@@ -121,8 +121,7 @@ void check_figures(const ExperimentPlan& plan) {
     few = few && multiply_checked(figures, size);
   }
   if (!few || figures == 0 || figures > kMaxFigures) {
-    failure("the experiment {} is to have 1 to {} figures: methods x lengths x seeds x metrics", plan.name,
-            kMaxFigures);
+    failure("the experiment {} must have 1 to {} figures: methods x lengths x seeds x metrics", plan.name, kMaxFigures);
   }
 }
 
@@ -161,7 +160,7 @@ ExperimentRecord record_of(const JsonValue& json) {
   ExperimentRecord record;
   const std::string& name = json.string_at("name");
   record.plan = parse_experiment(json.string_at("experiment"), name);
-  // The first files of this version had neither; these are what most commands named.
+  // The first files of this version had neither; these are the usual values.
   const std::string* path = json["path"].as_string();
   record.plan.path = path != nullptr ? *path : fmt::format("experiments/{}.toml", name);
   if (const std::string* data = json["data"].as_string()) record.data = *data;
@@ -177,7 +176,7 @@ ExperimentRecord record_of(const JsonValue& json) {
   check_figures(record.plan);
   record.setting = json.string_at("setting");
   for (const JsonValue& fact : json.array_at("facts")) {
-    if (fact.as_string() == nullptr) failure("'facts' must be texts");
+    if (fact.as_string() == nullptr) failure("'facts' must be strings");
     record.facts.push_back(*fact.as_string());
   }
   return record;
@@ -191,7 +190,7 @@ ResultsFile::ResultsFile(std::string path) : path_(std::move(path)) {
   with_name(path_, [&] {
     const JsonValue json = JsonValue::parse(text);
     const std::string* format = json["format"].as_string();
-    if (format == nullptr || *format != kFormat) failure("is not a file of results");
+    if (format == nullptr || *format != kFormat) failure("is not a results file");
     if (json.whole_at("version") != kVersion) {
       failure("is version {} of the format, this program reads version {}; use another folder",
               json.whole_at("version"), kVersion);

@@ -1,4 +1,4 @@
-// The results of a reproduction: finished cells of experiments, in one JSON file that is always whole.
+// The results of a reproduction: finished cells of experiments, in one JSON file that is always complete.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace bdnn {
 
-// What a cell is: a model of one method, length and seed under one setting (data, relevance, measures, version).
+// Identifies a cell: a model of one method, length and seed under one setting (data, relevance, measures, version).
 struct CellKey {
   std::string setting;  // ExperimentRecord::setting
   std::string method;
@@ -47,7 +47,7 @@ struct Cell {
   double train_seconds = 0;
   double measure_seconds = 0;
   int threads = 0;                                 // of this cell ...
-  int cells_at_once = 0;                           // ... and how many cells ran beside each other
+  int cells_at_once = 0;                           // ... and how many cells ran in parallel
   std::string outcome;                             // what training reported
   std::string finished;                            // time_stamp()
   std::map<std::string, std::string> environment;  // program, machine, kernels
@@ -58,7 +58,7 @@ struct ExperimentRecord {
   ExperimentPlan plan;
   std::string setting;  // hash of data, relevance, measures and version: cells of other settings are not used
   std::vector<std::string> facts;  // "60,000 vectors of 784 u8 to train on, xxh3 ..."
-  std::string data = "data";       // folder that holds a folder for each dataset, as it was named
+  std::string data = "data";       // folder with a subfolder for each dataset, as given
 };
 
 // All cells of a file. Safe to use from several threads.

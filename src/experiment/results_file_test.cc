@@ -98,7 +98,7 @@ TEST(ResultsFile, OtherVersionsAndOtherFilesAreRefused) {
     EXPECT_BDNN_ERROR(ResultsFile{path}, failure, message);
   };
   expect("", "r.json: is not JSON");
-  expect("{}", "r.json: is not a file of results");
+  expect("{}", "r.json: is not a results file");
   expect(R"({"format": "bdnn results", "version": 2})", "is version 2 of the format, this program reads version 1");
   expect(R"({"format": "bdnn results", "version": 1, "experiments": []})", "'cells' is missing");
   expect(R"({"format": "bdnn results", "version": 1, "experiments": [{}], "cells": []})", "'name' is missing");
@@ -118,7 +118,7 @@ TEST(ResultsFile, ShortListsDoNotMakeALongReport) {
     text.replace(at, text.find(']', at) - at, many);
   }
   testing::write_file(path, text);
-  constexpr const char* kMessage = "the experiment example is to have 1 to 100000 figures: methods x lengths x seeds x";
+  constexpr const char* kMessage = "the experiment example must have 1 to 100000 figures: methods x lengths x seeds x";
   EXPECT_BDNN_ERROR(ResultsFile{path}, failure, kMessage);
   record.plan.bits.assign(400, 8);
   record.plan.seeds.assign(400, 1);

@@ -1,4 +1,4 @@
-// The data of a protocol and what is relevant in it, ready to train and measure models.
+// The data of a protocol and its relevance, ready to train and measure models.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace bdnn {
 class Testbed {
  public:
   Testbed(const Protocol& protocol, const Dataset& dataset, const ExperimentOptions& options, Progress& progress);
-  Testbed(const Testbed&) = delete;  // relevance_ looks at truth_
+  Testbed(const Testbed&) = delete;  // relevance_ refers to truth_
   Testbed& operator=(const Testbed&) = delete;
 
   struct Trained {

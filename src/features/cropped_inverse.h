@@ -1,4 +1,4 @@
-// The inverse Fourier transform of many columns, of which only some positions are wanted.
+// The inverse Fourier transform of many columns, computed only at some positions.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class CroppedInverse {
 
   std::size_t radix() const { return radix_; }
 
-  // Where the real part of c_k stands in a column of 2 n floats; the imaginary part stands imaginary() later.
+  // The position of the real part of c_k in a column of 2 n floats; the imaginary part is imaginary() later.
   std::size_t position(std::size_t k) const { return k % radix_ * 2 * length_ + k / radix_; }
   std::size_t imaginary() const { return length_; }
 

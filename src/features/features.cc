@@ -59,7 +59,7 @@ FeaturesResult gist_features(const std::vector<std::string>& images, const std::
   if (side == 0) {
     const auto [width, height] = source.extent();
     if (width == 0 && source.names().size() != source.size()) {
-      misuse("the images have different sizes; say which size they are to be scaled to");
+      misuse("the images have different sizes; give the size to scale them to");
     }
     side = width == 0 ? kSizeOfFiles : std::min(width, height);
   }

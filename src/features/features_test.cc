@@ -117,7 +117,7 @@ TEST(Features, MistakesSayWhatIsRight) {
   const auto gist = [&](const std::vector<std::string>& images) {
     gist_features(images, directory / "out.fvecs", kSmall, silent);
   };
-  EXPECT_BDNN_ERROR(gist({}), misuse, "no images were named");
+  EXPECT_BDNN_ERROR(gist({}), misuse, "no images were given");
   EXPECT_BDNN_ERROR(gist({directory / "a.bin", directory / "m.idx3"}), misuse, "different sizes");
   EXPECT_BDNN_ERROR(gist({directory / "labels.idx1"}), misuse, "holds no images");
   testing::write_file(directory / "flat.idx3", idx(2, 0, 8, ""));

@@ -83,8 +83,8 @@ void check(const GistOptions& options, std::size_t side) {
            side);
   }
   if (side > kMost || options.border > kMost) {
-    misuse("GIST of {} x {} pixels with a border of {} was asked for; at most {} are possible", side, side,
-           options.border, kMost);
+    misuse("GIST of {} x {} pixels with a border of {} is not possible; at most {} are", side, side, options.border,
+           kMost);
   }
 }
 

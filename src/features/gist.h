@@ -17,7 +17,7 @@ double gabor(double fx, double fy, std::size_t scale, std::size_t orientation, s
 // Ready to run on images of side x side pixels; shared by all threads.
 //
 // Fourier transforms are matrix products here. The filtered image is needed without its border, a third of each
-// dimension if 32 pixels get a border of 32, and a product computes just that part (features/cropped_inverse.h). For
+// dimension if 32 pixels get a border of 32, and a product computes exactly that part (features/cropped_inverse.h). For
 // small images this is faster than FFTW, for large ones slower (bench/gist_bench.cc); FFTW's licence, the GPL, would
 // bind whoever links bdnn.
 class Gist {

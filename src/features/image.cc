@@ -54,7 +54,7 @@ std::size_t header_number(std::span<const std::byte> file, std::size_t& at, cons
   for (; character(at) >= '0' && character(at) <= '9' && value <= kMostPixels; ++at) {
     value = 10 * value + static_cast<std::size_t>(character(at) - '0');
   }
-  if (at == start) failure("{}: has no number in its PGM or PPM header where one is due", name);
+  if (at == start) failure("{}: lacks a number in its PGM or PPM header", name);
   return value;
 }
 
@@ -125,7 +125,7 @@ bool is_pnm(std::span<const std::byte> file) {
 }
 
 Image decode_pnm(std::span<const std::byte> file, const std::string& name) {
-  if (!is_pnm(file)) failure("{}: is no binary PGM or PPM image (P5 or P6)", name);
+  if (!is_pnm(file)) failure("{}: is not a binary PGM or PPM image (P5 or P6)", name);
   Image image;
   image.channels = file[1] == std::byte{'5'} ? 1 : 3;
   std::size_t at = 2;
@@ -133,9 +133,9 @@ Image decode_pnm(std::span<const std::byte> file, const std::string& name) {
   image.height = header_number(file, at, name);
   const std::size_t most = header_number(file, at, name);
   if (image.width == 0 || image.height == 0 || image.width > kMostPixels / std::max<std::size_t>(1, image.height)) {
-    failure("{}: has {} x {} pixels; 1 to {} are possible", name, image.width, image.height, kMostPixels);
+    failure("{}: has {} x {} pixels; 1 to {} are supported", name, image.width, image.height, kMostPixels);
   }
-  if (most < 1 || most > 255) failure("{}: has values up to {}; 1 to 255 are possible", name, most);
+  if (most < 1 || most > 255) failure("{}: has values up to {}; 1 to 255 are supported", name, most);
   ++at;  // one blank before the pixels
   const std::size_t pixels = image.width * image.height;
   if (at > file.size() || file.size() - at < pixels * image.channels) {

@@ -25,7 +25,7 @@ bool has_image_name(const fs::path& path) {
   return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
 }
 
-// What an image of so many bytes is: {28, 28} of an idx file, {3, 32, 32} of CIFAR-10.
+// The shape of an image of this many bytes: {28, 28} of an idx file, {3, 32, 32} of CIFAR-10.
 Image layout_of(const std::vector<std::size_t>& sizes, const std::string& path) {
   Image layout;
   if (sizes.size() == 2) layout = {sizes[1], sizes[0], 1, {}};
@@ -39,7 +39,7 @@ Image layout_of(const std::vector<std::size_t>& sizes, const std::string& path) 
 }  // namespace
 
 ImageSource::ImageSource(const std::vector<std::string>& paths) {
-  if (paths.empty()) misuse("no images were named");
+  if (paths.empty()) misuse("no images were given");
   for (const std::string& path : paths) {
     if (fs::is_directory(path)) {
       std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// Where images come from: idx files, CIFAR-10 batches, image files, and folders of them.
+// Sources of images: idx files, CIFAR-10 batches, image files, and folders of them.
 #pragma once
 
 #include <cstddef>

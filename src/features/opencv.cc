@@ -12,13 +12,13 @@ const OpenCvModule& opencv(const std::string& purpose) {
     misuse("{}, and this bdnn was built without OpenCV; 'tools/setup features' installs it, then build again", purpose);
   }
   static const OpenCvModule* const module = [] {
-    // Stays loaded; it is looked for where the program says (RUNPATH), then where the system does.
+    // Stays loaded; it is searched for in the program's RUNPATH, then in the system's paths.
     void* const library = ::dlopen(kOpenCvModuleFile, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) failure("OpenCV cannot be loaded: {}", ::dlerror());
     const auto entry = reinterpret_cast<decltype(&bdnn_opencv_module)>(::dlsym(library, kOpenCvModuleEntry));
     const OpenCvModule* const found = entry == nullptr ? nullptr : entry();
     if (found == nullptr || found->version != kOpenCvModuleVersion) {
-      failure("{}: is of another version of bdnn", kOpenCvModuleFile);
+      failure("{}: belongs to another version of bdnn", kOpenCvModuleFile);
     }
     return found;
   }();
@@ -36,7 +36,7 @@ bool has_opencv() {
 }
 
 Image decode_with_opencv(std::span<const std::byte> file, const std::string& name) {
-  return opencv(name + ": is no binary PGM or PPM image").decode(file, name);
+  return opencv(name + ": is not a binary PGM or PPM image").decode(file, name);
 }
 
 std::unique_ptr<NetworkRunner> load_network(const CnnOptions& options) {

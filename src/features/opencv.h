@@ -1,4 +1,4 @@
-// What OpenCV does for us: decoding of image files, and networks. A build without OpenCV raises Error.
+// The uses of OpenCV: decoding of image files, and networks. A build without OpenCV raises Error.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace bdnn {
 
-// PNG, JPEG and whatever else OpenCV decodes; 8 bits, grey or colour. `name` is what messages call it.
+// PNG, JPEG and other formats that OpenCV decodes; 8 bits, grey or colour. Messages call the file `name`.
 Image decode_with_opencv(std::span<const std::byte> file, const std::string& name);
 
 // A network ready to run; each thread has its own.

@@ -1,5 +1,5 @@
-// Between bdnn and the module that uses OpenCV, which is loaded only when it is needed: OpenCV's libraries bring 140
-// others, which would take a tenth of a second and 58 MB at every start of the program.
+// The interface between bdnn and the module that uses OpenCV, which is loaded only when needed: OpenCV's libraries
+// bring 140 others, which would cost a tenth of a second and 58 MB at every start of the program.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct OpenCvModule {
 };
 inline constexpr int kOpenCvModuleVersion = 1;
 
-// What the module exports.
+// The exports of the module.
 constexpr const char* kOpenCvModuleFile = "libbdnn_opencv.so";
 constexpr const char* kOpenCvModuleEntry = "bdnn_opencv_module";
 

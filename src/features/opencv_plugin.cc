@@ -38,9 +38,9 @@ Image decode(std::span<const std::byte> file, const std::string& name) {
     const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8U,
                         const_cast<std::byte*>(file.data()));  // is only read
     const cv::Mat pixels = cv::imdecode(bytes, cv::IMREAD_ANYCOLOR | cv::IMREAD_IGNORE_ORIENTATION);
-    if (pixels.empty()) failure("{}: is damaged, or no image that OpenCV can decode", name);
+    if (pixels.empty()) failure("{}: is damaged, or not an image that OpenCV can decode", name);
     if (pixels.total() > kMostPixels) {
-      failure("{}: has {} x {} pixels; 1 to {} are possible", name, pixels.cols, pixels.rows, kMostPixels);
+      failure("{}: has {} x {} pixels; 1 to {} are supported", name, pixels.cols, pixels.rows, kMostPixels);
     }
     Image image{static_cast<std::size_t>(pixels.cols),
                 static_cast<std::size_t>(pixels.rows),
@@ -95,7 +95,8 @@ class OpenCvNetwork final : public NetworkRunner {
 
 OpenCvNetwork::OpenCvNetwork(const CnnOptions& options) : options_(options) {
   if (options.size < 1 || options.size > 4096) misuse("images of {0} x {0} pixels are not possible", options.size);
-  if (options.mean.size() != 3) misuse("the mean has {} numbers; give one for each of 3 channels", options.mean.size());
+  if (options.mean.size() != 3)
+    misuse("the mean has {} numbers; give one for each of the 3 channels", options.mean.size());
   with_opencv(options.network, [&] {
     network_ = cv::dnn::readNet(options.network, options.config);
     network_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
@@ -121,7 +122,7 @@ void OpenCvNetwork::describe(const Image& image, float* features) {
       const std::size_t channel = image.channels == 1 ? 0 : static_cast<std::size_t>(options_.bgr ? 2 - c : c);
       const cv::Mat plane(static_cast<int>(image.height), static_cast<int>(image.width), CV_32F,
                           const_cast<float*>(image.planes.data() + channel * pixels));  // is only read
-      // As bytes, as most programs do it.
+      // As bytes, like most programs.
       cv::Mat bytes;
       cv::Mat scaled;
       plane.convertTo(bytes, CV_8U);

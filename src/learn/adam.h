@@ -1,4 +1,4 @@
-// The stochastic way to solve the (W,c) step: Adam on small random batches.
+// The stochastic solver of the (W,c) step: Adam on small random batches.
 #pragma once
 
 #include "base/random.h"
@@ -12,7 +12,7 @@ struct AdamOptions {
   int steps = 1000;
   int batch = 250;     // samples per step
   double rate = 1e-2;  // of the first step; falls to zero along a cosine
-  double blend = 1;    // weight of a batch's sums over H in the running sums that stand for all samples
+  double blend = 1;    // weight of a batch's sums over H in the running sums, which represent all samples
 };
 
 // Kingma and Ba's update, with their constants: moves the parameters against the gradient.
@@ -31,8 +31,8 @@ class Adam {
 // The rate of a step before which this share of all steps, in [0, 1), is done: falls from `first` to 0 along a cosine.
 inline double falling_rate(double first, double done) { return first * 0.5 * (1 + portable_cos_turns(done / 2)); }
 
-// Improves the parameters; which samples meet in a batch is random. Unless `term`, which may be null, draws them
-// itself, every sample is seen once before one is seen again. Returns the mean of that term over the last tenth of the
+// Improves the parameters on random batches. Unless `term`, which may be null, draws the batches itself, every sample
+// is seen once before any is seen again. Returns the mean of that term over the last tenth of the
 // steps.
 double minimise_adam(Objective<float>& objective, const TrainingSet& set, const LayerSizes& sizes,
                      const AdamOptions& options, BatchTerm* term, Random& random, Threads& threads, Progress& progress,

@@ -29,13 +29,11 @@ MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads) 
 
 void check_directions(const Vectors& x, std::size_t bits) {
   if (bits > x.dimension()) {
-    misuse(
-        "{} bits were asked for, but the vectors have dimension {}, and each bit takes a direction of its own; ask "
-        "for at most {}, or use lsh",
-        bits, x.dimension(), x.dimension());
+    misuse("{} bits need as many directions, but the vectors have dimension {}; ask for at most {} bits, or use lsh",
+           bits, x.dimension(), x.dimension());
   }
   if (x.size() <= bits) {
-    misuse("{} vectors vary in at most {} directions, {} bits need more; give more vectors or ask for fewer bits",
+    misuse("{} vectors vary in at most {} directions, too few for {} bits; give more vectors or ask for fewer bits",
            x.size(), x.size() - 1, bits);
   }
 }
@@ -82,7 +80,7 @@ MatrixXd varying_directions(const Vectors& x, const Moments& moments, std::size_
 PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
   const Eigenpairs pairs = varying_eigenpairs(x, moments, bits, threads);
   if (static_cast<std::size_t>(pairs.values.size()) < bits) {
-    misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh",
+    misuse("the data varies in only {} directions, too few for {} bits; ask for at most {} bits, or use lsh",
            pairs.values.size(), bits, pairs.values.size());
   }
   return {moments.mean, pairs.vectors.transpose(), pairs.values};

@@ -15,12 +15,12 @@ Network affine_network(const MatrixXd& weight, const VectorXd& centre);
 // The outputs of the network before the sign, for all vectors: bits x m floats.
 MatrixXf outputs_of(const Network& network, const Vectors& x, Threads& threads);
 
-// Mean and covariance of the data, of which most methods start; only the covariance's lower triangle is set.
+// Mean and covariance of the data, with which most methods start; only the covariance's lower triangle is set.
 struct Moments {
   VectorXd mean;
   MatrixXd covariance;
 };
-// Raises Error where numbers are not finite, too large, or all the same.
+// Raises Error if numbers are not finite, too large, or all the same.
 Moments moments_of(const Vectors& x, Threads& threads, Progress& progress);
 
 struct PrincipalDirections {
@@ -29,9 +29,9 @@ struct PrincipalDirections {
   VectorXd variances;   // their eigenvalues
 };
 
-// Raises Error where the data does not vary in L directions: fewer vectors or dimensions than bits, constant data.
+// Raises Error if the data does not vary in L directions: fewer vectors or dimensions than bits, constant data.
 PrincipalDirections principal_directions(const Vectors& x, std::size_t bits, Threads& threads, Progress& progress);
-// The same with the moments of x at hand, once check_directions() has passed.
+// The same with known moments of x, once check_directions() has passed.
 PrincipalDirections principal_directions(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads);
 void check_directions(const Vectors& x, std::size_t bits);
 // The leading eigenvectors of the covariance, as rows: at most `most`, and none in which the data does not vary.

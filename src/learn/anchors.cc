@@ -43,10 +43,9 @@ double mean_squared_distance(const Vectors& x, const VectorXd& mean, const std::
 }
 
 AnchorNetwork sample_anchors(const Vectors& x, std::size_t count, double width, std::uint64_t seed, Threads& threads) {
-  const VectorXd mean = mean_of(x, threads);  // also finds numbers that are not finite
+  const VectorXd mean = mean_of(x, threads);  // also reports numbers that are not finite
   if (count > x.size()) {
-    misuse("{} anchors were asked for, and they are samples, of which there are {}; ask for at most {} anchors", count,
-           x.size(), x.size());
+    misuse("{} anchors cannot be chosen from {} samples; ask for at most {} anchors", count, x.size(), x.size());
   }
   AnchorNetwork function;
   function.dimension = x.dimension();

@@ -20,8 +20,8 @@ double mean_squared_distance(const Vectors& x, const VectorXd& mean, const std::
                              Threads& threads);
 
 // `count` samples as anchors, and gamma = 1 / (width * the mean squared distance of samples to anchors): a Gaussian
-// is 1/e at the root of `width` times the usual distance. The network behind the anchors is left empty.
-// Raises Error where there are fewer samples than anchors, or all are the same.
+// is 1/e at sqrt(width) times the typical distance. The network behind the anchors is left empty.
+// Raises Error if there are fewer samples than anchors, or all are the same.
 AnchorNetwork sample_anchors(const Vectors& x, std::size_t count, double width, std::uint64_t seed, Threads& threads);
 
 }  // namespace bdnn

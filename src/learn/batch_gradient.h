@@ -12,17 +12,17 @@
 
 namespace bdnn {
 
-// Batches in random order: every sample is seen once before one is seen again.
+// Batches in random order: every sample is seen once before any is seen again.
 class ShuffledBatches {
  public:
-  // Batches of about `wanted` samples, all of the same size but for one sample.
+  // Batches of about `wanted` samples, whose sizes differ by at most one.
   ShuffledBatches(const TrainingSet& set, std::size_t wanted, Random& random, Threads& threads);
 
   void next();
   std::size_t size() const { return size_; }
   std::span<const std::uint32_t> samples() const { return {order_.data() + first_, size_}; }  // places in the set
   const float* x() const { return x_.data(); }                                                // dimension x size()
-  // How many different samples so many first batches hold.
+  // The number of different samples in the first `batches` batches.
   std::size_t seen_in(std::size_t batches) const {
     return batches < batches_ ? order_.size() * batches / batches_ : order_.size();
   }
@@ -39,8 +39,9 @@ class ShuffledBatches {
   std::vector<float> x_;
 };
 
-// The way of a batch through a network and back. Threads share it by samples, and the gradient by weights: nothing is
-// summed over threads, so their number changes nothing. Memory: two values per sample of the batch and unit.
+// Forward and backward passes of a batch through a network. Threads divide the samples, and the weights of the
+// gradient: nothing is summed over threads, so results do not depend on their number. Memory: two values per sample of
+// the batch and unit.
 template <class T>
 class BatchGradient {
  public:
@@ -48,20 +49,20 @@ class BatchGradient {
   BatchGradient(const BatchGradient&) = delete;
   BatchGradient& operator=(const BatchGradient&) = delete;
 
-  // Added to what the function of a layer sees: outputs(layer) x samples.
+  // Added to the input of a layer's activation: outputs(layer) x samples.
   struct Noise {
     std::size_t layer;
     const T* values;
   };
 
-  // What the last layer gives for the samples x (dimension x samples), which must outlive the way back: bits x samples.
+  // The last layer's outputs for the samples x (dimension x samples), which must outlive backward(): bits x samples.
   const T* forward(const T* parameters, const T* x, std::size_t samples, const Noise* noise = nullptr);
 
-  // The loss of samples [first, first + count) of the batch, given what the last layer gives for them (bits x count):
+  // The loss of samples [first, first + count) of the batch, given the last layer's outputs for them (bits x count):
   // returns their sum and sets `delta` to its derivative, laid out as h. Called from several threads.
   using Loss = std::function<double(std::size_t first, std::size_t count, const T* h, T* delta)>;
 
-  // The sum of the losses of the samples that went forward, and its gradient, laid out as the parameters.
+  // The sum of the losses of the samples of the last forward(), and its gradient, laid out as the parameters.
   double backward(const Loss& loss, T* gradient);
 
  private:
@@ -71,8 +72,8 @@ class BatchGradient {
   std::optional<LayerStack<T>> stack_;
   const T* x_ = nullptr;
   std::size_t samples_ = 0;
-  std::vector<std::vector<T>> h_;      // what the layers give
-  std::vector<std::vector<T>> delta_;  // the derivative by what their functions see
+  std::vector<std::vector<T>> h_;      // the layers' outputs
+  std::vector<std::vector<T>> delta_;  // the derivatives with respect to the activations' inputs
 };
 
 extern template class BatchGradient<float>;

@@ -1,4 +1,4 @@
-// A term of the (W,c) step by Adam that is evaluated on a batch alone, beside those that are sums over samples.
+// A term of the (W,c) step by Adam that is evaluated on each batch by itself, unlike those that are sums over samples.
 #pragma once
 
 #include <cstdint>

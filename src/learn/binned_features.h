@@ -2,9 +2,9 @@
 //
 // Every feature has up to 255 thresholds t_0 < t_1 < ...; the bin of a value is the number of thresholds below it, so
 //
-//     bin > b   exactly where   value > t_b,
+//     bin > b   exactly if   value > t_b,
 //
-// and a tree that was learnt from bins gives the same on the values themselves. A feature with at most 256 different
+// and a tree learned from bins gives the same outputs for the values themselves. A feature with at most 256 different
 // values has a bin for each, one with more has bins of about as many samples.
 #pragma once
 

@@ -33,7 +33,7 @@ class Codebook {
     }
   }
 
-  // Flips bits until no flip helps, or the number of tried ones is used up.
+  // Flips bits until no flip helps, or the budget of flips is used up.
   void improve(double& flips_left) {
     for (bool changed = true; changed && flips_left > 0;) {
       changed = false;

@@ -1,4 +1,4 @@
-// Labels as class numbers: what every supervised method starts from.
+// Labels as class numbers, with which every supervised method starts.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct ClassLabels {
   std::vector<std::uint32_t> labelled_rows() const;
 };
 
-// Raises Error where there are fewer than two classes; `method` is named in the message.
+// Raises Error if there are fewer than two classes; `method` is named in the message.
 ClassLabels number_classes(std::span<const std::int64_t> labels, std::string_view method);
 
 }  // namespace bdnn

@@ -21,8 +21,8 @@ ClassMeans class_means(const Vectors& x, const ClassLabels& labels, Threads& thr
 //     same      = sum over c of 2 n_c S_c / sum over c of n_c (n_c - 1)
 //     different = (2 m S - sum over c of 2 n_c S_c) / (m^2 - sum over c of n_c^2),
 //
-// so that all pairs cost no more than all samples. Only lower triangles are set.
-// Raises Error where no two samples share a class.
+// so the cost is linear in the samples, not in the pairs. Only lower triangles are set.
+// Raises Error if no two samples share a class.
 struct PairCovariances {
   MatrixXd same;
   MatrixXd different;

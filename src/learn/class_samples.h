@@ -11,17 +11,17 @@
 
 namespace bdnn {
 
-// `per_class` random samples of each class, all of a smaller one, and all that are unlabelled; ascending.
+// `per_class` random samples of each class (all samples of a smaller class), and all unlabelled ones; ascending.
 std::vector<std::uint32_t> choose_per_class(std::span<const std::int64_t> labels, int per_class, std::uint64_t seed);
 
-// The samples that a method learns from which has no use for unlabelled ones.
+// The samples that a method learns from if it cannot use unlabelled ones.
 struct LabelledSamples {
   Vectors x;
   ClassLabels labels;
 };
 
-// All labelled samples; or, where per_class is not 0, so many random ones of each class. They are copied, in the type
-// of their elements, only where some are left out. Raises Error where there are fewer than two classes.
+// All labelled samples or, if per_class is not 0, that many random ones of each class. They are copied, with their
+// element type, only if some are left out. Raises Error if there are fewer than two classes.
 LabelledSamples labelled_samples(const Vectors& x, std::span<const std::int64_t> labels, int per_class,
                                  std::uint64_t seed, std::string_view method);
 

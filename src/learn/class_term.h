@@ -1,9 +1,9 @@
-// A term for what codes with labels are for: the code of a sample is nearer to the code of its class than to others.
+// A term that makes the code of a sample nearer to the code of its class than to the codes of other classes.
 //
 //   weight * mean over labelled samples i of  -log( e^s(i, class of i) / sum over classes k of e^s(i, k) ),
 //   s(i, k) = tanh(h_i)^T c_k / temperature,  c_k the code of class k
 //
-// It is not in the paper; docs/methods/sh-bdnn.md has what it gains.
+// It is not in the paper; docs/methods/sh-bdnn.md shows what it gains.
 #pragma once
 
 #include "learn/batch_term.h"

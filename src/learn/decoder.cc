@@ -66,7 +66,7 @@ RidgeSums GroupSums::of_features() const {
   sums.x = x;
   sums.squares = squares;
   sums.samples = samples;
-  // Products of bits are sums over the values that have them, along the rows and then along the columns.
+  // Products of bits are sums over the values that contain them, along the rows and then along the columns.
   const auto fold = [&](const MatrixXd& of_values) {
     MatrixXd folded = of_values.transpose();
     MatrixXd features(folded.cols(), groups.features());

@@ -1,4 +1,4 @@
-// The last layer of UH-BDNN, W^(n-1) and c^(n-1): what rebuilds samples from their codes.
+// The last layer of UH-BDNN, W^(n-1) and c^(n-1), which rebuilds samples from their codes.
 #pragma once
 
 #include "codes/bit_groups.h"
@@ -7,11 +7,11 @@
 
 namespace bdnn {
 
-// The same where a decoder takes bits in groups, and b has, for each group, 1 at the place of its value and 0
-// elsewhere: few of very many, so that they are counted and added up without a product.
+// The same for a decoder that takes bits in groups. Here b has, for each group, 1 at the place of its value and 0
+// elsewhere; it is sparse, so its sums are counted and added up without a product.
 struct GroupSums {
   BitGroups groups;
-  MatrixXd together;   // how often two values occur together; the lower triangle
+  MatrixXd together;   // the number of times two values occur together; the lower triangle
   MatrixXd xb;         // X B^T
   VectorXd x;          // X 1
   double squares = 0;  // ||X||^2
@@ -45,7 +45,7 @@ class GroupPartialSums {
 // The decoder of the codes that an encoder gives these vectors.
 RidgeRegression fit_decoder(const HashEncoder& encoder, const Vectors& x, double lambda1, Threads& threads);
 
-// As a layer of a model whose samples were seen as (x - offset) * factor: x = (W b + c) / factor + offset.
+// The decoder layer of a model whose samples were seen as (x - offset) * factor: x = (W b + c) / factor + offset.
 // W b is over the features of codes in groups.
 Decoder decoder_layer(const RidgeRegression& regression, const Scaling& scaling, std::size_t group = 1);
 

@@ -14,8 +14,8 @@ class ItqProjection {
  public:
   ItqProjection(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads);
 
-  // The rotation from the start of that seed, L x directions(): the codes are the signs of R times projected(). For
-  // several blocks it is several rotations, one below the other.
+  // The rotation from the random start of this seed, L x directions(): the codes are the signs of R times projected().
+  // For several blocks it is several rotations, one below the other.
   MatrixXd rotation(int rotations, std::uint64_t seed, Progress& progress) const;
 
   const MatrixXf& projected() const { return v_; }            // directions() x m

@@ -9,7 +9,7 @@
 namespace bdnn {
 namespace {
 
-// B V^T, where B = sgn(R V): all that the next rotation needs, without keeping B.
+// B V^T, where B = sgn(R V): all the next rotation depends on, without storing B.
 MatrixXd correlation_with_signs(const MatrixXf& v, const MatrixXd& r, Threads& threads) {
   const auto bits = static_cast<std::size_t>(r.rows());
   const auto depth = static_cast<std::size_t>(v.rows());

@@ -13,11 +13,11 @@
 
 namespace bdnn {
 
-// R for the projected data v (L x m), from the random rotation of that seed on.
+// R for the projected data v (L x m), starting from the random rotation of this seed.
 MatrixXd itq_rotation(const MatrixXf& v, int rotations, std::uint64_t seed, Threads& threads, Progress& progress);
 
-// The same for more bits than v has rows: R is L x r, with orthonormal columns. It is what the rotation of v with rows
-// of zeros below it has in its first r columns.
+// The same for more bits than v has rows: R is L x r, with orthonormal columns. These are the first r
+// columns of the rotation of v with rows of zeros appended.
 MatrixXd itq_rotation(const MatrixXf& v, std::size_t bits, int rotations, std::uint64_t seed, Threads& threads,
                       Progress& progress);
 

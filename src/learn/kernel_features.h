@@ -1,5 +1,4 @@
-// The kernel features of all samples, for methods that learn from them in many passes (learn/anchors.h has the
-// anchors).
+// The kernel features of all samples, for methods that learn from them in many passes (anchors: learn/anchors.h).
 #pragma once
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 
 namespace bdnn {
 
-// As many anchors as asked for; but where that is the method's default, no more than there are samples, so that small
-// training sets need no option.
+// The requested number of anchors; if that is the method's default, it is capped at the number of samples, so that
+// small training sets need no option.
 inline std::size_t anchor_count(int asked, int by_default, std::size_t samples) {
   const auto count = static_cast<std::size_t>(asked);
   return asked == by_default ? std::min(count, samples) : count;

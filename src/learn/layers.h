@@ -1,4 +1,4 @@
-// A network under training: its parameters as one vector, and the way forward and back through its layers.
+// A network in training: its parameters as one vector, and the forward and backward passes through its layers.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace bdnn {
 
-// The units of the layers, s_1 = D to the code's L, and where each layer's parameters stand in the vector: the
-// weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l).
+// The units of the layers, s_1 = D to the code's L, and the place of each layer's parameters in the vector:
+// the weights W^(l) (s_{l+1} x s_l, column-major), then the biases c^(l).
 // There may be a linear path beside the layers, A (L x D, column-major), whose A x is added to the last layer's
-// outputs; its weights stand at the end.
+// outputs; its weights are at the end.
 class LayerSizes {
  public:
   enum class Path { none, linear };
@@ -46,7 +46,7 @@ class LayerSizes {
 // The layers before layer l, as a network of their own.
 LayerSizes layers_below(std::size_t l, const LayerSizes& sizes);
 
-// The functions of the layers: the identity, sigmoid or tanh.
+// The activations of the layers: identity, sigmoid or tanh.
 struct LayerActivations {
   Activation hidden = Activation::sigmoid;  // of all layers but the last
   Activation last = Activation::identity;
@@ -58,11 +58,11 @@ struct LayerActivations {
 Network to_network(const LayerSizes& sizes, const std::vector<float>& parameters, const VectorXd& offset, double factor,
                    const LayerActivations& activations = {});
 
-// A network made ready to run forward and back; shared by all threads.
+// A network prepared for forward and backward passes; shared by all threads.
 template <class T>
 class LayerStack {
  public:
-  // With a linear path, the last layer's function must be the identity.
+  // With a linear path, the last layer's activation must be the identity.
   LayerStack(const LayerSizes& sizes, const T* parameters, const LayerActivations& activations = {});
 
   const LayerSizes& sizes() const { return sizes_; }
@@ -70,20 +70,20 @@ class LayerStack {
   // h[l] = the outputs of layer l (outputs(l) x count), for all layers; x is dimension() x count.
   void forward(const T* x, std::size_t count, const std::vector<T*>& h) const;
 
-  // One layer, which a linear path does not reach: h from what the layer before gives. `noise`, if not null, is laid
-  // out as h and added to what the layer's function sees.
+  // One layer that no linear path is added to: h from the outputs of the previous layer. `noise`, if not null, is laid
+  // out as h and added to the input of the layer's activation.
   void forward(std::size_t layer, const T* x, std::size_t count, const T* noise, T* h) const;
 
-  // The way back through one layer: from dJ/d(outputs) to what its function saw, in place, given its outputs h; and
-  // from there to dJ/d(inputs), of all layers but the first.
+  // Backpropagation through one layer: from dJ/d(outputs) to the derivative by its activation's inputs, in place, given
+  // its outputs h; and from there to dJ/d(inputs), for all layers but the first.
   void back_through_function(std::size_t layer, const T* h, std::size_t count, T* delta) const;
   void back_through_weights(std::size_t layer, const T* delta, std::size_t count, T* below) const;
 
   // The outputs of the last layer for all samples of the set: bits() x m.
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> outputs(const TrainingSet& set, Threads& threads) const;
 
-  // Adds to `gradient`, laid out as the parameters, what follows from dJ/dH of the last layer (bits() x count, in
-  // `delta`, which is destroyed); h as forward() left it.
+  // Adds the gradient by the parameters to `gradient`, given dJ/dH of the last layer (bits() x count, in `delta`, which
+  // is overwritten) and h as forward() left it.
   void backward(const T* x, std::size_t count, const std::vector<T*>& h, std::vector<T>& delta, std::vector<T>& scratch,
                 T* gradient) const;
 

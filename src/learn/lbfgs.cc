@@ -48,7 +48,7 @@ std::string reason(int status) {
     case LBFGS_SUCCESS: return "the gradient is small";
     case LBFGS_ALREADY_MINIMIZED: return "the start is a minimum";
     case LBFGS_STOP: return "progress is small";
-    case LBFGSERR_MAXIMUMITERATION: return "all iterations were made";
+    case LBFGSERR_MAXIMUMITERATION: return "the limit of iterations is reached";
     default: return "no better point is found along the direction";
   }
 }
@@ -67,14 +67,15 @@ LbfgsResult minimise_lbfgs(std::vector<double>& x, const std::function<double(co
   parameters.linesearch = LBFGS_LINESEARCH_MORETHUENTE;
   const auto size = static_cast<int>(x.size());
   const std::unique_ptr<double, void (*)(double*)> point(lbfgs_malloc(size), lbfgs_free);
-  if (!point) failure("there is no memory for {} parameters", size);
+  if (!point) failure("not enough memory for {} parameters", size);
   std::copy(x.begin(), x.end(), point.get());
   Run run{f, after_iteration, {}, {}};
-  if (options.iterations == 0) return run.result;  // which the library takes for no limit
+  if (options.iterations == 0) return run.result;  // 0 would mean no limit to the library
   const int status = lbfgs(size, point.get(), &run.result.value, evaluate, progress, &run, &parameters);
   if (run.failed) std::rethrow_exception(run.failed);
   if (status == LBFGSERR_OUTOFMEMORY) {
-    failure("there is no memory for a history of {} steps of {} parameters; set a smaller one", options.history, size);
+    failure("not enough memory for a history of {} steps of {} parameters; set a smaller history", options.history,
+            size);
   }
   std::copy_n(point.get(), x.size(), x.begin());
   run.result.stopped = reason(status);

@@ -43,7 +43,7 @@ TEST(Lbfgs, NeverEndsHigherThanItStartedAndKeepsItsLimit) {
   EXPECT_LT(result.value, first);
   EXPECT_EQ(result.iterations, 3);
   EXPECT_EQ(told, 3);
-  EXPECT_EQ(result.stopped, "all iterations were made");
+  EXPECT_EQ(result.stopped, "the limit of iterations is reached");
 }
 
 TEST(Lbfgs, WithoutIterationsNothingMoves) {

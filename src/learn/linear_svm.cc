@@ -11,7 +11,7 @@
 namespace bdnn {
 namespace {
 
-// Of a few bits, a sum over samples of numbers times samples, and a number for each bit beside it.
+// Sums of a few bits: over samples, of numbers times samples; and a number for each bit.
 struct BitSums {
   MatrixXd rx;     // sum r x^T, bits x D
   VectorXd r;      // sum r
@@ -138,7 +138,7 @@ LinearSvmSolver::LinearSvmSolver(const TrainingSet& set, const Moments& moments,
   hessian.topLeftCorner(d, d) = moments.covariance * (factor * factor);
   for (Eigen::Index j = 0; j <= d; ++j) hessian.col(j) += mean[j] * mean;
   hessian *= 2 * options.c * static_cast<double>(set.size());
-  // Beyond I, as much as hides the rounding of a covariance from products in float.
+  // Added to I: enough to cover the rounding of a covariance from products in float.
   hessian.diagonal().array() += 1 + 1e-6 * hessian.trace();
   const auto inverse = inverse_cholesky_factor(std::move(hessian));
   if (!inverse) failure("the covariance of the training data is not positive; are all its numbers finite?");
@@ -153,7 +153,7 @@ class LinearSvmSolver::Problem {
   Problem(const LinearSvmSolver& solver, const TargetCodes& labels)
       : solver_(solver), labels_(labels), within_(labels.bits(), labels.size()) {
     if (labels.size() != solver.set_.size()) {
-      misuse("there are {} codes for {} samples to train on; give one for each", labels.size(), solver.set_.size());
+      misuse("there are {} codes for {} training samples; give one per sample", labels.size(), solver.set_.size());
     }
   }
 
@@ -221,14 +221,14 @@ class LinearSvmSolver::Problem {
     return result;
   }
 
-  // Newton's direction of each bit, -H^-1 g as far as conjugate gradients get. `z` is the preconditioned gradient.
+  // Newton's direction of each bit, -H^-1 g as approximated by conjugate gradients. `z` is the preconditioned gradient.
   MatrixXd direction(const BitList& bits, const MatrixXd& gradient, const MatrixXd& z) {
     MatrixXd result = MatrixXd::Zero(gradient.rows(), gradient.cols());
     MatrixXd residual = -gradient;
     MatrixXd p = -z;
     VectorXd rz = gradient.cwiseProduct(z).colwise().sum();
     const VectorXd enough = rz * (solver_.options_.cg_accuracy * solver_.options_.cg_accuracy);
-    BitList open = first_places(bits.size());  // columns that are not done yet
+    BitList open = first_places(bits.size());  // unfinished columns
     for (int step = 0; step < solver_.options_.cg_steps && !open.empty(); ++step) {
       const MatrixXd hp = hessian_times(chosen(bits, open), columns(p, open));
       for (std::size_t j = 0; j < open.size(); ++j) {
@@ -280,11 +280,11 @@ LinearSvmSolver::Evaluation LinearSvmSolver::evaluate(const TargetCodes& labels,
 }
 
 LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, LinearSvms& svms) const {
-  constexpr double kSufficient = 0.01;  // of what the slope promises
-  constexpr int kHalvings = 10;         // then rounding hides what is left to gain
+  constexpr double kSufficient = 0.01;  // of the decrease that the slope predicts
+  constexpr int kHalvings = 10;         // beyond, rounding hides any gain
   Problem problem(*this, labels);
   Outcome outcome;
-  BitList bits = first_places(labels.bits());  // those that are not done yet
+  BitList bits = first_places(labels.bits());  // the unfinished bits
   MatrixXd w = stacked(svms.w, svms.b);
   Evaluation at = problem.evaluate(bits, w);
   outcome.objective = at.objective;
@@ -315,7 +315,7 @@ LinearSvmSolver::Outcome LinearSvmSolver::improve(const TargetCodes& labels, Lin
       }
       if (all || halving == kHalvings) break;
     }
-    // Where no step is short enough, the bit stays where it was, and is done.
+    // If no step is short enough, the bit stays unchanged, and is finished.
     BitList going_on;
     for (std::size_t j = 0; j < bits.size(); ++j) {
       const auto k = static_cast<Eigen::Index>(j);

@@ -22,14 +22,15 @@
 namespace bdnn {
 
 struct LinearSvmOptions {
-  double c = 1;              // C, the weight of the loss
-  int newton_steps = 100;    // at most
-  double tolerance = 1e-6;   // a bit is done once its next step promises to lower f by no more than this share of f
-  int cg_steps = 50;         // conjugate gradients in one Newton step, at most
+  double c = 1;            // C, the weight of the loss
+  int newton_steps = 100;  // at most
+  double tolerance =
+      1e-6;           // a bit is finished once its next step is expected to lower f by no more than this share of f
+  int cg_steps = 50;  // conjugate gradients in one Newton step, at most
   double cg_accuracy = 0.1;  // they end once the error, in the preconditioner's norm, has shrunk to this
 };
 
-// The hash function sgn(W x + b) of samples as a TrainingSet gives them.
+// The hash function sgn(W x + b) of the scaled samples of a TrainingSet.
 struct LinearSvms {
   MatrixXd w;  // D x L, a column for each bit
   VectorXd b;  // L
@@ -39,8 +40,8 @@ struct LinearSvms {
 
 class LinearSvmSolver {
  public:
-  // The preconditioner is made from `moments`, those of the vectors behind the set. If the set has some of them only,
-  // it is a little slower, and no less exact.
+  // The preconditioner is computed from `moments`, those of the vectors behind the set. If the set is a subset of them,
+  // the solver is a little slower and equally exact.
   LinearSvmSolver(const TrainingSet& set, const Moments& moments, const LinearSvmOptions& options, Threads& threads);
 
   struct Outcome {
@@ -49,8 +50,8 @@ class LinearSvmSolver {
     int passes = 0;  // over the samples
   };
 
-  // Improves `svms` from where they are; zeros are a good start. f of a bit never rises. `labels` has a code for each
-  // sample of the set.
+  // Improves `svms`, starting from their current values; zeros are a good start. f of a bit never rises. `labels` has a
+  // code for each sample of the set.
   Outcome improve(const TargetCodes& labels, LinearSvms& svms) const;
 
   // f of each bit, and its gradient: a column of D + 1 for each bit, the last number for b.

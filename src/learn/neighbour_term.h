@@ -1,12 +1,12 @@
-// A term for what codes are searched by: the code of a sample is nearer to those of its near neighbours than to those
-// of farther ones, and to these nearer than to the rest.
+// A term that makes codes suit search: the code of a sample is nearer to those of its near neighbours than to those of
+// farther ones, and nearer to these than to the rest.
 //
 //   sum over levels of  weight * mean over anchors a and neighbours p of the level of
 //     -log( e^s(a,p) / (e^s(a,p) + sum over samples n of the batch beyond the level of e^s(a,n)) ),
 //   s(a, j) = tanh(h_a)^T tanh(h_j) / temperature
 //
-// tanh(h) stands for the code, and s for its Hamming distance. It is not in the paper, whose terms do not see which
-// samples are near each other; docs/methods/uh-bdnn.md has what it gains.
+// tanh(h) stands for the code, and s for its Hamming distance. It is not in the paper, whose terms do not know which
+// samples are near each other; docs/methods/uh-bdnn.md shows what it gains.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace bdnn {
 
 // The nearest training samples of some training samples, by their places in the training set, nearest first.
 struct NeighbourLists {
-  std::vector<std::uint32_t> anchors;     // whose neighbours they are
+  std::vector<std::uint32_t> anchors;     // the samples whose neighbours are listed
   std::size_t per_anchor = 0;             // neighbours in each list ...
-  std::size_t near = 0;                   // ... of which the first so many count as near
+  std::size_t near = 0;                   // ... the first of which count as near
   std::vector<std::uint32_t> neighbours;  // list after list
 };
 
-// Neighbours of a range of ranks: they are to be nearer than all that is farther.
+// Neighbours of a range of ranks, which should be nearer than all farther samples.
 struct NeighbourLevel {
   std::size_t last;    // ranks from the level before up to this one, exclusive
   double weight;       // of the level in the term
-  double temperature;  // lower: told apart more sharply
+  double temperature;  // lower: a sharper distinction
 };
 
 class NeighbourTerm final : public BatchTerm {
@@ -39,11 +39,11 @@ class NeighbourTerm final : public BatchTerm {
   // Random anchors, then for each of them some of its neighbours of every level, nearest first.
   std::vector<std::uint32_t> draw(std::size_t size, Random& random) const override;
 
-  // Of such a batch.
+  // The term on such a batch.
   double evaluate(const float* h, std::size_t bits, std::span<const std::uint32_t> places, float* gradient) override;
 
  private:
-  static constexpr std::size_t kDrawn = 4;  // neighbours of each level that a batch gets for an anchor
+  static constexpr std::size_t kDrawn = 4;  // neighbours of each level in a batch, per anchor
 
   std::size_t drawn() const { return kDrawn * levels_.size(); }
   double add_level(std::size_t level, std::size_t bits, std::size_t n);

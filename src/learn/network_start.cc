@@ -17,7 +17,7 @@ std::size_t between(double at, double low, double high, double from, double to) 
   return static_cast<std::size_t>(std::lround(from + (at - low) / (high - low) * (to - from)));
 }
 
-// Room for what the layers give for a few samples.
+// Working memory for the layers' outputs of a few samples.
 struct HiddenOutputs {
   std::vector<std::vector<float>> layers;
   std::vector<float*> pointers;
@@ -59,7 +59,7 @@ std::vector<std::size_t> parse_hidden_units(const std::string& text) {
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, value);
     constexpr std::size_t kMost = 1 << 16;
     if (error != std::errc() || end != text.data() + comma || value == 0 || value > kMost) {
-      misuse("hidden={} is no list of units such as 120,50 (or auto), each of 1 to {}", text, kMost);
+      misuse("hidden={} is not a list of units such as 120,50 (or auto), each from 1 to {}", text, kMost);
     }
     units.push_back(value);
     at = comma + 1;
@@ -147,7 +147,7 @@ std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet&
     const Eigenpairs top = top_eigenpairs(second, sizes.outputs(l));
     MatrixXd w = top.vectors.transpose();
     if ((way == WeightStart::whitened || way == WeightStart::fitted) && l > 0) {
-      const double least = 1e-6 * top.values[0];  // what is below is rounding
+      const double least = 1e-6 * top.values[0];  // smaller values are rounding
       w.array().colwise() /= top.values.array().max(least).sqrt();
       view(parameters.data() + sizes.biases(l), sizes.outputs(l), 1) = (-(w * mean)).cast<float>();
     }

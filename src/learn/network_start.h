@@ -1,4 +1,4 @@
-// Where a binary network starts from: its sizes, its scale, its first weights.
+// The start of a binary network: its sizes, the scale of its inputs, its first weights.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace bdnn {
 //   L > 32: 5 L / 2 + 40 and 5 L / 4 + 10; never more than D, nor fewer than L.
 std::vector<std::size_t> default_hidden_units(std::size_t bits, std::size_t dimension);
 
-// From "120,50"; what is no such list raises Error.
+// From "120,50"; any other text raises Error.
 std::vector<std::size_t> parse_hidden_units(const std::string& text);
 
-// Eigenvectors of each layer's inputs are fewer than these: raises Error where units grow from layer to layer, with the
-// rule D >= s_2 >= ... >= L, and where there are too few samples.
+// A layer's inputs have no more eigenvectors than dimensions: raises Error if units grow from layer to layer, with the
+// rule D >= s_2 >= ... >= L, or if there are too few samples.
 void check_eigenvector_start(const LayerSizes& sizes, const Vectors& x);
 
 // How samples are scaled: to the total variance `spread` about zero or, if that is 0, as the authors do, to the range
@@ -32,22 +32,22 @@ Scaling scaling_for(const Vectors& x, const Moments& moments, double spread, Thr
 enum class WeightStart {
   second_moment,  // of their second moment instead, as the authors do; biases of zero
   covariance,     // as the paper says; biases of zero
-  whitened,       // and, from the second layer on, scaled and shifted to outputs of mean 0 and variance 1: no unit
+  whitened,       // also, from the second layer on, scaled and shifted to outputs of mean 0 and variance 1: no unit
                   // starts dead, and the codes start balanced and independent
   fitted,         // the same, and the last layer follows the first codes by regression
-  random,         // random, for a network whose linear path is where it starts from; its last layer is zero
+  random,         // random, for a network that starts from its linear path; its last layer is zero
   automatic,      // random with a linear path, else covariance
 };
 WeightStart weight_start_for(WeightStart way, bool linear_path);  // without `automatic`
 std::vector<float> eigenvector_start(const LayerSizes& sizes, const TrainingSet& set, const Moments& moments,
                                      WeightStart way, Threads& threads);
 
-// Random weights, as `WeightStart::random` says: what a hidden unit sees has a variance of 4 and a random mean.
-// `variance`: of all inputs together.
+// Random weights for `WeightStart::random`: the input of a hidden unit's activation has a variance of 4 and a random
+// mean. `variance`: of all inputs together.
 std::vector<float> random_start(const LayerSizes& sizes, double variance, std::uint64_t seed);
 
 // The linear path, and the last biases, that follow the codes best without the hidden layers; the last layer's weights
-// become zero. The same minimum, for A, with each of the decays; visit() sees what they give.
+// become zero. Solved for A with each of the decays; visit() receives the solutions.
 void fit_linear_path(const LayerSizes& sizes, const TrainingSet& set, const TargetCodes& codes,
                      const std::vector<double>& decays, Threads& threads, const std::vector<float>& parameters,
                      const std::function<void(double decay, const std::vector<float>& parameters)>& visit);

@@ -65,8 +65,8 @@ Terms terms_at(const OutputSums& sums, const Lambdas& lambdas, const Similarity&
   return terms;
 }
 
-// Small batches are cut into a few pieces, so that threads can share them; like the block, a piece follows nothing but
-// the batch.
+// Small batches are cut into a few pieces, so that threads can share them; like the block, a piece depends on the
+// batch alone.
 std::size_t samples_per_piece(std::size_t batch) {
   return std::clamp<std::size_t>((batch + 3) / 4, 128, kSamplesPerBlock);
 }
@@ -210,7 +210,7 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
   const auto class_of = similarity_.class_of();
   const std::size_t tile = samples_per_tile(sizes_.dimension());
   const std::size_t piece = samples_per_piece(batch.size);
-  // A batch's gradient, like its sums, stands for all samples.
+  // A batch's gradient, like its sums, represents all samples.
   const double scale = static_cast<double>(samples_) / static_cast<double>(batch.size);
   using Matrix = typename Worker::Matrix;
   const Matrix all_matrix = (scale * at_outputs.all).template cast<T>();

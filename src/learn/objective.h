@@ -3,11 +3,11 @@
 //   J = similarity + lambda1/2 sum_l ||W^(l)||^2 + lambda2/2m ||H - B||^2
 //         + lambda3/2 ||H H^T / m - I||^2 + lambda4/2m ||H 1||^2
 //
-// where H (L x m) is what the last layer gives, before the sign. The similarity is the methods' own: the
+// where H (L x m) holds the last layer's outputs, before the sign. The similarity differs between the methods: the
 // reconstruction of the samples from their codes, or the agreement of the codes with pairs of labels.
 //
-// Every term is a function of sums over the samples. So an evaluation is one way forward, in which small sums are
-// taken, and one way back, in which each sample follows its own small gradient: linear in m, whatever the term.
+// Every term is a function of sums over the samples. So an evaluation is one forward pass, which takes small sums, and
+// one backward pass, in which each sample has its own small gradient: linear in m, for every term.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Lambdas {
   double binary = 0;                // lambda2
   double independence = 0;          // lambda3
   double balance = 0;               // lambda4
-  std::optional<double> path = {};  // ... and of the linear path; where there is no value, the same
+  std::optional<double> path = {};  // ... and of the linear path; nullopt: the same
 
   double of_path() const { return path.value_or(weights); }
 };
@@ -38,7 +38,7 @@ struct Lambdas {
 struct OutputSums {
   double samples = 0;
   MatrixXd hh;           // H H^T
-  MatrixXd labelled_hh;  // the same over labelled samples; empty where there is one class only
+  MatrixXd labelled_hh;  // the same over labelled samples; empty if there is only one class
   MatrixXd class_sums;   // L x classes: the sum of h over each class
   VectorXd class_sizes;
   double squared_gap = 0;  // ||H - B||^2
@@ -53,7 +53,7 @@ struct OutputSums {
 struct OutputGradient {
   double pull = 0;
   MatrixXd all;
-  MatrixXd labelled;  // empty where there is one class only
+  MatrixXd labelled;  // empty if there is only one class
   MatrixXd shift;
 
   OutputGradient(std::size_t bits, std::size_t classes);
@@ -67,23 +67,23 @@ struct Terms {
   double independence = 0;
   double balance = 0;
   double of_batch = 0;   // the batch's own term
-  double differing = 0;  // the share of bits where sgn(H) and B differ; no part of J
+  double differing = 0;  // the share of bits where sgn(H) and B differ; not part of J
 
   double total() const { return similarity + weights + binary + independence + balance + of_batch; }
 };
 
-// The term by which the methods differ.
+// The term in which the methods differ.
 class Similarity {
  public:
   virtual ~Similarity() = default;
   // The classes that sums are taken over: one for all samples, or those of the labels and, last, the unlabelled
   // samples.
   virtual std::size_t classes() const { return 1; }
-  // The class of each sample of the training set; empty where there is one only.
+  // The class of each sample of the training set; empty if there is only one.
   virtual std::span<const std::int32_t> class_of() const { return {}; }
   // The term's value as a function of the sums over all samples; adds its derivative to `gradient`.
   virtual double evaluate(const OutputSums& sums, OutputGradient& gradient) const = 0;
-  // The decay of weights that the term has of its own.
+  // The term's own weight decay.
   virtual double weight_decay() const { return 0; }
 };
 
@@ -91,8 +91,8 @@ class Similarity {
 template <class T>
 struct Batch {
   std::size_t size = 0;
-  const std::uint32_t* order = nullptr;  // the places of the batch's samples in the training set; null: as they stand
-  // Samples [first, first + count) of the batch: where they stand, or copied to `scratch`.
+  const std::uint32_t* order = nullptr;  // the places of the batch's samples in the training set; null: in order
+  // Samples [first, first + count) of the batch: in place, or copied to `scratch`.
   std::function<const T*(std::size_t first, std::size_t count, std::vector<T>& scratch)> load;
 };
 
@@ -113,9 +113,9 @@ class Objective {
   ~Objective();
 
   // The terms at the given parameters, and the gradient, laid out as these; partial sums are kept in T, and added up
-  // in Sum. A batch of fewer than m samples stands for all of them: its sums are scaled up and, where `running` is
+  // in Sum. A batch of fewer than m samples represents all of them: its sums are scaled up and, if `running` is
   // given, blended into it with the weight `blend`.
-  // `own_term`, if given, is a further term of this batch alone.
+  // `own_term`, if given, is an additional term of this batch alone.
   // Memory: the activations of the batch.
   template <class Sum>
   Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
@@ -156,8 +156,8 @@ class Objective {
   Threads& threads_;
   std::vector<Worker> workers_;
   std::tuple<GradientTree<float>, GradientTree<double>> gradient_trees_{GradientSum<float>(), GradientSum<double>()};
-  std::vector<std::vector<T>> kept_;  // the activations of each layer, for the way back
-  std::vector<T> batch_gradient_;     // of the batch's own term; empty where there is none
+  std::vector<std::vector<T>> kept_;  // the activations of each layer, for the backward pass
+  std::vector<T> batch_gradient_;     // of the batch's own term; empty if there is none
 };
 
 extern template class Objective<float>;

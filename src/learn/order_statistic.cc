@@ -37,7 +37,7 @@ float nth_smallest(const float* values, std::size_t count, std::size_t rank, std
     }
     if (rank >= below && rank < below + within) return sort_and_take(scratch, within, rank - below);
   }
-  std::copy_n(values, count, scratch.begin());  // few values, or a sample that misled
+  std::copy_n(values, count, scratch.begin());  // few values, or a misleading sample
   return sort_and_take(scratch, count, rank);
 }
 

@@ -6,9 +6,9 @@
 
 namespace bdnn {
 
-// The number that `rank` others come before when `values` are sorted; rank < count, no number is NaN. One pass over the
-// values in most cases: a sorted sample brackets the answer, and only what lies in the bracket is sorted. `scratch` is
-// kept from one call to the next.
+// The value at index `rank` of the sorted `values`; rank < count, no value is NaN. In most cases one pass over the
+// values: a sorted sample brackets the answer, and only values within the bracket are sorted. `scratch` is kept between
+// calls.
 float nth_smallest(const float* values, std::size_t count, std::size_t rank, std::vector<float>& scratch);
 
 }  // namespace bdnn

@@ -15,17 +15,17 @@ Eigen::Map<const RowMajorXf> weight_of(const Layer& layer) {
 
 PrincipalComponents fit_components(const Vectors& x, std::size_t count, Threads& threads, Progress& progress) {
   if (count > x.dimension()) {
-    misuse("{} principal components were asked for, but the vectors have dimension {}; ask for at most {}", count,
-           x.dimension(), x.dimension());
+    misuse("{} principal components are too many for vectors of dimension {}; ask for at most {}", count, x.dimension(),
+           x.dimension());
   }
   if (x.size() <= count) {
-    misuse("{} vectors have at most {} principal components, {} were asked for; give more vectors or ask for fewer",
-           x.size(), x.size() - 1, count);
+    misuse("{} vectors have at most {} principal components, not {}; give more vectors or ask for fewer", x.size(),
+           x.size() - 1, count);
   }
   const Moments moments = moments_of(x, threads, progress);
   const MatrixXd directions = varying_directions(x, moments, count, threads);
   if (directions.rows() < static_cast<Eigen::Index>(count)) {
-    misuse("the vectors vary in only {} directions, {} principal components were asked for; ask for at most {}",
+    misuse("the vectors vary in only {} directions, too few for {} principal components; ask for at most {}",
            directions.rows(), count, directions.rows());
   }
   return {affine_network(directions, moments.mean).layers.front(), moments.mean};

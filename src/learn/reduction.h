@@ -1,4 +1,4 @@
-// Reduction to principal components: what a protocol and a model with pca=N do to vectors first.
+// Reduction to principal components, by a protocol or a model with pca=N.
 #pragma once
 
 #include "base/threads.h"
@@ -15,13 +15,13 @@ struct PrincipalComponents {
   VectorXd mean;
 };
 
-// Raises Error where x does not vary in so many directions: too few dimensions or vectors, or linear dependence.
+// Raises Error if x varies in fewer than `count` directions: too few dimensions or vectors, or linear dependence.
 PrincipalComponents fit_components(const Vectors& x, std::size_t count, Threads& threads, Progress& progress);
 
-// The components of all vectors, as floats: bit for bit what a model with this reduction gives its hash function.
+// The components of all vectors, as floats: bit for bit the input of the hash function in a model with this reduction.
 Vectors reduced(const Layer& reduction, const Vectors& x, Threads& threads);
 
-// Of a decoder that rebuilds components y, the one that rebuilds V^T y + mean.
+// Turns a decoder that rebuilds components y into one that rebuilds V^T y + mean.
 Decoder decoder_before(const PrincipalComponents& components, const Decoder& decoder);
 
 }  // namespace bdnn

@@ -5,7 +5,7 @@
 
 namespace bdnn {
 namespace {
-constexpr Eigen::Index kLarge = 400;  // columns, from where on Eigen takes most of the time of a round
+constexpr Eigen::Index kLarge = 400;  // columns, above which Eigen takes most of the time of a round
 
 // W^T W
 MatrixXd gram_of(const MatrixXd& w) {

@@ -21,7 +21,7 @@ struct RidgeRegression {
   VectorXf c;  // D
 };
 
-// The sums over samples that the regression is a function of.
+// The sums over samples that determine the regression.
 struct RidgeSums {
   MatrixXd bb;         // B B^T
   VectorXd b;          // B 1

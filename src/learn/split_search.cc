@@ -51,7 +51,7 @@ std::vector<Split> best_splits(const BinnedFeatures& x, const NodeSamples& sampl
   std::vector<Split> best;
   for (std::size_t node = 0; node < nodes; ++node) {
     for (std::size_t i = samples.starts[node]; i < samples.starts[node + 1]; ++i) totals[node] += samples.weights[i];
-    // A gain must be more than rounding may feign.
+    // A gain must exceed rounding errors.
     best.push_back({split_loss(totals[node]) * (1 - 1e-5F)});
   }
   const std::size_t parts = (features.size() + kTogether - 1) / kTogether;

@@ -25,7 +25,7 @@ inline std::uint64_t packed_weight(std::uint32_t weight, bool positive) {
 // sqrt(W+ W-)
 float split_loss(std::uint64_t packed);
 
-// Samples in the order of their nodes: those of node n stand at starts[n] to starts[n + 1].
+// Samples in the order of their nodes: those of node n are at starts[n] to starts[n + 1].
 struct NodeSamples {
   std::vector<std::uint32_t> rows;
   std::vector<std::uint64_t> weights;  // packed
@@ -41,7 +41,7 @@ struct Split {
   bool found = false;    // some split lowers the loss
 };
 
-// The best split of each node among all thresholds of these features; of equally good ones, the first. O(samples) for
+// The best split of each node among all thresholds of these features; ties go to the first. O(samples) for
 // each feature, and features are spread over threads.
 std::vector<Split> best_splits(const BinnedFeatures& x, const NodeSamples& samples,
                                std::span<const std::uint32_t> features, Threads& threads);

@@ -1,4 +1,4 @@
-// What progress calls a stage of training.
+// The name of a training stage, for progress.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace bdnn {
 
-// "bits"; or where not all samples are learnt from, "bits, on 5000 of 60000 samples".
+// "bits"; or, if not all samples are used, "bits, on 5000 of 60000 samples".
 inline std::string stage_name(const std::string& name, std::size_t used, std::size_t samples) {
   return used >= samples ? name : fmt::format("{}, on {} of {} samples", name, used, samples);
 }

@@ -18,7 +18,7 @@ struct Scaling {
 
 class TrainingSet {
  public:
-  // Of x, the samples `rows`.
+  // The samples `rows` of x.
   TrainingSet(const Vectors& x, std::vector<std::uint32_t> rows, Scaling scaling);
 
   std::size_t size() const { return rows_.size(); }
@@ -35,7 +35,7 @@ class TrainingSet {
 
   // How often the whole set has been read so far.
   double passes() const { return static_cast<double>(loaded_) / static_cast<double>(size()); }
-  // Counts what was read without load().
+  // Counts passes that were made without load().
   void count_passes(std::size_t passes) { loaded_ += passes * size(); }
 
  private:

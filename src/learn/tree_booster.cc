@@ -123,7 +123,7 @@ void TreeBooster::split_samples(const std::vector<Split>& splits) {
   std::swap(samples_, next_);
 }
 
-// Returns what the tree makes of a loss of 1.
+// Returns the factor by which the tree changes the loss.
 double TreeBooster::add(const Tree& tree, std::span<const float> bits, std::vector<float>& outputs,
                         BoostedTrees& function) {
   const std::size_t leaves = tree.nodes.size() + 1;
@@ -164,7 +164,7 @@ double TreeBooster::add(const Tree& tree, std::span<const float> bits, std::vect
   loss /= static_cast<double>(x_.samples());
   for (double& factor : factors) factor /= loss;
   function.leaves.insert(function.leaves.end(), values.begin(), values.end());
-  constexpr double kLeastWeight = 1e-30;  // against numbers that are too small to compute with quickly
+  constexpr double kLeastWeight = 1e-30;  // avoids denormal numbers, which are slow
   threads_.for_each(blocks_of(x_.samples()), [&](std::size_t block, int) {
     const Range range = block_range(block, x_.samples());
     for (std::size_t i = range.first; i < range.first + range.count; ++i) {

@@ -3,9 +3,9 @@
 //     min over trees of  1/m sum over i of exp(-b_i F(x_i)),   F = the sum of the trees,   b_i in {-1,+1}
 //
 // Tree after tree: sample i weighs w_i = exp(-b_i F(x_i)); a tree is grown level by level, each node taking the split
-// that leaves the least loss; a leaf gives 1/2 ln(W+ / W-) of all samples in it, the best that it can, so no tree
-// raises the loss. Two things make it fast: splits are sought among random features (LazyBoost), and on the samples
-// that carry most of the weight (weight trimming).
+// that leaves the least loss; a leaf's value is 1/2 ln(W+ / W-) of all samples in it, the best possible, so no
+// tree raises the loss. Two things make it fast: splits are sought among random features (LazyBoost), and on the
+// samples that carry most of the weight (weight trimming).
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ namespace bdnn {
 struct BoostingOptions {
   std::size_t trees = 200;
   std::size_t depth = 4;
-  std::size_t features = 200;  // that a tree may use, drawn for each; more than there are: all
+  std::size_t features = 200;  // random features that each tree may use; all, if there are fewer
   double trim = 0.99;          // share of the weight that samples must carry together to choose splits
 };
 
@@ -30,7 +30,7 @@ class TreeBooster {
   // Both must outlive this. Memory: some 40 bytes per sample.
   TreeBooster(const BinnedFeatures& x, const BoostingOptions& options, Threads& threads);
 
-  // Appends the trees of a bit to `function`, where they are the next ones. `bits` holds -1 and +1; `outputs` receives
+  // Appends the trees of the next bit to `function`. `bits` holds -1 and +1; `outputs` receives
   // F for all samples, as the encoder computes it. `losses` receives the loss after each tree.
   void fit(std::span<const float> bits, Random& random, BoostedTrees& function, std::vector<float>& outputs,
            std::vector<double>* losses = nullptr);

@@ -36,8 +36,8 @@ HWY_INLINE void transform(const T* HWY_RESTRICT a, std::size_t size, T* HWY_REST
   std::copy_n(rest_b, size - i, b + i);
 }
 
-// f(bias, h) for each of the `count` columns of h. They stand one behind the other: where rows do not fill up vectors,
-// one that holds the end of a column and the start of the next gets the bias of both, instead of two with few entries.
+// f(bias, h) for each of the `count` columns of h. Columns are contiguous: if rows do not fill up vectors, a vector
+// that holds the end of one column and the start of the next gets the bias of both.
 template <class T, class F>
 HWY_INLINE void transform_columns(const T* bias, std::size_t rows, std::size_t count, T* h, const F& f) {
   const Tag<T> d;

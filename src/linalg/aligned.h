@@ -6,7 +6,7 @@
 
 namespace bdnn {
 
-// Uninitialised memory on a cache line's border.
+// Uninitialised memory, aligned to cache lines.
 template <class T>
 class AlignedBuffer {
  public:
@@ -14,7 +14,7 @@ class AlignedBuffer {
   explicit AlignedBuffer(std::size_t size)
       : data_(static_cast<T*>(::operator new(size * sizeof(T), kAlign))), size_(size) {}
 
-  // Makes room for so many; what was there is lost if there was less.
+  // Makes room for `size` elements; the content is lost if the buffer has to grow.
   void make_room(std::size_t size) {
     if (data_ == nullptr || size > size_) *this = AlignedBuffer(size);
   }

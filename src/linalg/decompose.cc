@@ -32,21 +32,21 @@ void dsygvx_(const int* itype, const char* jobz, const char* range, const char* 
 namespace bdnn {
 namespace {
 
-// OpenBLAS asks for a buffer with its first work, and again and again, without end, where the system gives none.
+// OpenBLAS allocates a buffer on first use, and retries forever if the system refuses.
 void require_buffer() {
   static bool there = false;  // under the mutex below; OpenBLAS keeps its buffer
   if (there) return;
   constexpr std::size_t kBytes = std::size_t{32} << 22;  // its BUFFER_SIZE on x86-64
   void* const address = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) {
-    failure("out of memory: OpenBLAS needs {} MB more than there are; raise the limit of memory (ulimit -v)",
+    failure("out of memory: OpenBLAS needs {} MB that cannot be allocated; raise the memory limit (ulimit -v)",
             kBytes >> 20);
   }
   ::munmap(address, kBytes);
   there = true;
 }
 
-// One thread inside OpenBLAS while this lives: its rounding follows its number of threads.
+// One thread inside OpenBLAS while this lives: its rounding depends on its number of threads.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas() : lock_(mutex()), before_(openblas_get_num_threads()) {

@@ -20,26 +20,26 @@ struct Eigenpairs {
 };
 Eigenpairs top_eigenpairs(MatrixXd symmetric, std::size_t k);
 
-// The same of A w = value B w, A symmetric and B positive definite: eigenvectors have w^T B w = 1 and are orthogonal in
-// the sense of B. Nothing where B is not positive definite, as far as rounding lets it be seen.
+// The same for A w = value B w, A symmetric and B positive definite: eigenvectors have w^T B w = 1 and are
+// B-orthogonal. nullopt if B is not positive definite within rounding.
 std::optional<Eigenpairs> top_eigenpairs(MatrixXd a, MatrixXd b, std::size_t k);
 
 // The orthogonal matrix Q that maximises trace(Q^T C), which is the closest one to C: U V^T where C = U S V^T. C may
 // have more rows than columns; the columns of Q are then orthonormal.
 MatrixXd closest_rotation(MatrixXd c);
 
-// Orthonormal columns, as many as A has, whose span holds A's columns; A has no more columns than rows.
+// As many orthonormal columns as A has, whose span contains A's columns; A has no more columns than rows.
 MatrixXd orthonormal_basis(const MatrixXd& a);
 
-// X of A X = B, A being symmetric and positive definite; only its lower triangle is read. Nothing where A is not, as
-// far as rounding lets it be seen.
+// X of A X = B, A being symmetric and positive definite; only its lower triangle is read. nullopt if A is not positive
+// definite within rounding.
 std::optional<MatrixXd> solve_positive_definite(MatrixXd a, MatrixXd b);
 
 // The same by LDL^T, for small matrices that may also be singular.
 MatrixXd solve_symmetric(const MatrixXd& a, const MatrixXd& b);
 
 // M, lower triangular, with M A M^T = I: the inverse of A's Cholesky factor, and M^T M that of A, which is symmetric
-// and positive definite; only its lower triangle is read. Nothing where A is not, as far as rounding lets it be seen.
+// and positive definite; only its lower triangle is read. nullopt if A is not positive definite within rounding.
 std::optional<MatrixXd> inverse_cholesky_factor(MatrixXd a);
 
 // The orthogonal factor of a Gaussian matrix: uniform over all rotations (and reflections).

@@ -1,5 +1,5 @@
-// The matrices of the code inside: Eigen's, column-major, samples as columns. Eigen stays out of the public headers,
-// because its memory layout changes with the compiler flags of whoever includes it.
+// The matrix types used inside the library: Eigen's, column-major, samples as columns. Eigen stays out of the public
+// headers, because its memory layout changes with the compiler flags of whoever includes it.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,7 +12,7 @@ using Eigen::VectorXd;
 using Eigen::VectorXf;
 using RowMajorXf = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;  // weights of a layer
 
-// Column-major views of memory that stands elsewhere; columns may be further apart than they are long.
+// Column-major views of memory owned elsewhere; columns may be further apart than they are long.
 template <class T>
 using ConstView = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, 0, Eigen::OuterStride<>>;
 template <class T>

@@ -26,9 +26,10 @@ constexpr std::size_t kTileColumns = 14;  // of 32 registers
 constexpr std::size_t kTileColumns = 6;  // of 16 registers
 #endif
 constexpr std::size_t kMostColumns = 2 * kTileColumns;
-// Of sums over samples, so many at a time: a cache line of each and their panel of A stay in the first-level cache.
+// Samples that a sum over samples takes at a time: a cache line of each and their panel of A stay in the first-level
+// cache.
 constexpr std::size_t kSamplesPerTile = 256;
-// Cache lines of each sample that are copied together: the memory sends what stands together sooner.
+// Cache lines of each sample that are copied together: memory delivers adjacent lines sooner.
 constexpr std::size_t kLinesTogether = 8;
 
 template <class T>
@@ -38,7 +39,7 @@ constexpr std::size_t lanes() {
   return hn::MaxLanes(Tag<T>());
 }
 
-// Where a tile stands in B: entry (k, j) is data[k * step + j * stride].
+// The place of a tile in B: entry (k, j) is data[k * step + j * stride].
 template <class T>
 struct Right {
   const T* data;
@@ -57,7 +58,7 @@ HWY_INLINE void copy_few(const T* from, std::size_t count, T* to) {
   }
 }
 
-// c (at most so many vectors of rows x columns) = or += panel * b.
+// c (at most `vectors` vectors of rows x `columns` columns) = or += panel * b.
 template <class T, std::size_t vectors, std::size_t columns>
 void tile(std::size_t depth, const T* HWY_RESTRICT panel, const Right<T>& right, T* HWY_RESTRICT c,
           std::size_t c_stride, std::size_t rows, bool add) {
@@ -67,9 +68,9 @@ void tile(std::size_t depth, const T* HWY_RESTRICT panel, const Right<T>& right,
   constexpr bool kTwo = vectors == 2;
   const bool whole = rows == vectors * kLanes;
   V low[columns];
-  V high[columns];  // not in use where there is one vector
+  V high[columns];  // unused if there is one vector
   alignas(64) T edge[vectors * kLanes];
-  // Sums go on from c itself, so that splitting the depth does not change a bit of the result.
+  // Sums continue from c itself, so that splitting the depth does not change a bit of the result.
 #pragma GCC unroll 32
   for (std::size_t j = 0; j < columns; ++j) {
     low[j] = high[j] = hn::Zero(d);
@@ -132,7 +133,7 @@ class Panel {
         depth_(depth),
         data_(a.data() + first * a.depth() + k * (is_low() ? 1 : 2) * lanes<T>()) {}
 
-  // Of so many columns that are left, how many a kernel takes.
+  // How many of the remaining columns a kernel takes.
   std::size_t columns(std::size_t left) const {
     return is_low() && left >= kMostColumns ? kMostColumns : std::min(left, kTileColumns);
   }
@@ -171,7 +172,7 @@ void multiply_tiles(const PackedMatrix<T>& a, const T* b, std::size_t columns, s
   }
 }
 
-// A few columns of B^T, copied a cache line of each sample behind the other.
+// A few columns of B^T, copied with the cache lines of the samples one after the other.
 template <class T>
 class Lines {
  public:
@@ -203,11 +204,11 @@ class Lines {
   alignas(64) T data_[kLinesTogether * kLine];
 };
 
-// As add_product_transposed; where `lower` is set, panels that lie wholly above the diagonal are left out.
+// As add_product_transposed; where `lower` is set, panels wholly above the diagonal are skipped.
 template <class T>
 void add_tiles(const PackedMatrix<T>& a, const T* b, std::size_t columns, std::size_t b_stride, T* c,
                std::size_t c_stride, bool lower) {
-  // A line is cut into tiles as even as can be: 6 + 6 + 4 columns, which take as long as 16 ought to.
+  // A line is cut into tiles as even as can be: 6 + 6 + 4 columns, which take the time that 16 should.
   constexpr std::size_t kTilesPerLine = (Lines<T>::kColumns + kTileColumns - 1) / kTileColumns;
   constexpr std::size_t kWidth = (Lines<T>::kColumns + kTilesPerLine - 1) / kTilesPerLine;
   Lines<T> lines;

@@ -51,8 +51,7 @@ template <class T>
 void add_product_transposed(const T* a, std::size_t rows, std::size_t a_stride, const T* b, std::size_t columns,
                             std::size_t b_stride, std::size_t samples, T* c, std::size_t c_stride);
 
-// The lower triangle of C += X X^T, x (dimension x samples). Entries above the diagonal may be written too, with what
-// belongs there or not: read the lower triangle only.
+// The lower triangle of C += X X^T, x (dimension x samples). Entries above the diagonal are unspecified.
 template <class T>
 void add_gram_lower(const T* x, std::size_t dimension, std::size_t x_stride, std::size_t samples, T* c,
                     std::size_t c_stride);

@@ -1,4 +1,4 @@
-// What a method offers to the registry. A method is a folder with a header, a source and a test, a page in
+// The interface between a method and the registry. A method is a folder with a header, a source and a test, a page in
 // docs/methods/, and one line in registry.cc.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace bdnn {
 
-// Where a training is kept while it lasts.
+// The checkpoint of a training run.
 struct CheckpointPlace {
   std::string path;      // "": nowhere
-  std::string identity;  // all that the result depends on; a checkpoint of another one is refused
+  std::string identity;  // everything the result depends on; a checkpoint with another identity is refused
   bool resume = false;
 };
 
-// What every method is given.
+// The input of every method.
 struct TrainingTask {
   const Vectors& x;
   std::span<const std::int64_t> labels;  // of supervised methods; -1: unlabelled
@@ -32,7 +32,7 @@ struct TrainingTask {
   Progress& progress;
 };
 
-// What it gives back.
+// Its result.
 struct Trained {
   HashFunction function;
   std::optional<Decoder> decoder = {};
@@ -41,7 +41,7 @@ struct Trained {
 
 struct Method {
   MethodInfo info;
-  // The options as they will be used: of the profile, with those in `set` in their place.
+  // The options as they will be used: those of the profile, overridden by those in `set`.
   std::function<OptionValues(const std::string& profile, const OptionValues& set)> resolve;
   std::function<Trained(const TrainingTask&, const OptionValues& resolved)> train;
 };

@@ -177,7 +177,7 @@ class PrincipalMethod : public ::testing::TestWithParam<std::string> {};
 TEST_P(PrincipalMethod, RefusesMoreBitsThanTheDataHasDirections) {
   const std::string& method = GetParam();
   EXPECT_BDNN_ERROR(train(uneven_gaussian(6, 100), {.method = method, .bits = 7}), misuse,
-                    "7 bits were asked for, but the vectors have dimension 6");
+                    "7 bits need as many directions, but the vectors have dimension 6");
   EXPECT_BDNN_ERROR(train(uneven_gaussian(20, 10), {.method = method, .bits = 10}), misuse,
                     "10 vectors vary in at most 9 directions");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = method, .bits = 2}), misuse,
@@ -191,7 +191,7 @@ TEST_P(PrincipalMethod, RefusesMoreBitsThanTheDataHasDirections) {
     values.insert(values.end(), {a, b, a + b, 1.0F});
   }
   EXPECT_BDNN_ERROR(train(Vectors(4, 1000, values), {.method = method, .bits = 3}), misuse,
-                    "varies in only 2 directions, 3 bits need as many; ask for at most 2 bits");
+                    "varies in only 2 directions, too few for 3 bits; ask for at most 2 bits");
   EXPECT_EQ(train(Vectors(4, 1000, values), {.method = method, .bits = 2}).bits(), 2U);
 }
 
@@ -311,7 +311,7 @@ TEST(PcaOption, MistakesSayWhatIsPossible) {
   const Vectors x = uneven_gaussian(6, 40);
   const auto with = [](const char* pca) { return TrainOptions{.method = "lsh", .bits = 4, .set = {{"pca", pca}}}; };
   EXPECT_BDNN_ERROR(train(x, with("7")), misuse,
-                    "7 principal components were asked for, but the vectors have dimension 6; ask for at most 6");
+                    "7 principal components are too many for vectors of dimension 6; ask for at most 6");
   EXPECT_BDNN_ERROR(train(uneven_gaussian(6, 5), with("5")), misuse,
                     "5 vectors have at most 4 principal components, 5");
   EXPECT_BDNN_ERROR(train(Vectors(6, 50, std::vector<float>(300, 2.5F)), with("2")), misuse, "are the same");
@@ -323,7 +323,8 @@ TEST(PcaOption, MistakesSayWhatIsPossible) {
     const float* v = x.floats(i, 1, nullptr);
     flat.insert(flat.end(), {v[0], v[1], v[0] + v[1]});
   }
-  EXPECT_BDNN_ERROR(train(Vectors(3, 40, flat), with("3")), misuse, "vary in only 2 directions, 3 principal");
+  EXPECT_BDNN_ERROR(train(Vectors(3, 40, flat), with("3")), misuse,
+                    "vary in only 2 directions, too few for 3 principal");
   EXPECT_FALSE(train(x, with("0")).reduction.has_value());
   EXPECT_EQ(train(x, with("6")).reduction->outputs, 6U);
 }
@@ -426,7 +427,7 @@ TEST(Options, MistakesListWhatIsRight) {
   const Vectors x = uneven_gaussian(8, 100);
   std::string names;
   for (const auto& name : method_names()) names += (names.empty() ? "" : ", ") + name;
-  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "there is no method 'itqq'; there are " + names);
+  EXPECT_BDNN_ERROR(train(x, {.method = "itqq"}), misuse, "unknown method 'itqq'; the methods are " + names);
   EXPECT_BDNN_ERROR(train(x, {.method = "itq", .bits = 4, .set = {{"rotation", "3"}}}), misuse,
                     "itq has no option 'rotation'; it has rotations");
   EXPECT_BDNN_ERROR(train(x, {.method = "pca", .bits = 4, .set = {{"a", "3"}}}), misuse,

@@ -8,7 +8,7 @@
 namespace bdnn {
 namespace {
 
-// Nothing unless all of the text is a number within [least, most].
+// nullopt unless the whole text is a number within [least, most].
 template <class Number>
 std::optional<Number> number_within(const std::string& text, Number least, Number most) {
   Number value = 0;

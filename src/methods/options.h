@@ -17,8 +17,8 @@ using OptionValues = std::map<std::string, std::string>;
 struct Option {
   std::string name;
   std::string summary;
-  std::string allowed;                               // what values are right, for messages
-  std::function<bool(const std::string& text)> set;  // false: not a value that is allowed
+  std::string allowed;                               // the allowed values, for messages
+  std::function<bool(const std::string& text)> set;  // false if the value is not allowed
   std::function<std::string()> print;
 };
 using OptionList = std::vector<Option>;
@@ -27,11 +27,11 @@ using OptionList = std::vector<Option>;
 Option integer_option(std::string name, std::string summary, int& value, int least, int most);
 Option real_option(std::string name, std::string summary, double& value, double least, double most);
 
-// The same, where "auto" leaves it to the method.
+// The same; "auto" leaves the value to the method.
 Option optional_real_option(std::string name, std::string summary, std::optional<double>& value, double least,
                             double most);
 
-// Any text; what it means is checked where the data is at hand.
+// Any text; it is checked later, when the data is known.
 Option text_option(std::string name, std::string summary, std::string& value, std::string allowed);
 
 Option flag_option(std::string name, std::string summary, bool& value);

@@ -49,10 +49,10 @@ const Method& method_named(const std::string& name) {
     if (method.info.name == name) return method;
     names += (names.empty() ? "" : ", ") + method.info.name;
   }
-  misuse("there is no method '{}'; there are {}", name, names);
+  misuse("unknown method '{}'; the methods are {}", name, names);
 }
 
-// All that a model depends on: what a checkpoint must agree with to be gone on from.
+// Identifies a training run, by everything the model depends on; resuming requires an equal one.
 std::string identity_of(const TrainingTask& task, const TrainOptions& options, const OptionValues& values) {
   Checksum data;
   data.add({task.x.data(), task.x.size() * task.x.shape().bytes_per_vector()});
@@ -64,14 +64,14 @@ std::string identity_of(const TrainingTask& task, const TrainOptions& options, c
   return identity;
 }
 
-// For methods that have none of their own: the best for the codes that the model gives its training vectors.
+// The decoder for methods without one of their own: the best for the model's codes of its training vectors.
 Decoder fitted_decoder(const Model& model, const Vectors& vectors, Threads& threads) {
   constexpr double kDecay = 1e-4;  // against bits that are nearly constant or nearly equal
   const Scaling none{VectorXd::Zero(static_cast<Eigen::Index>(vectors.dimension())), 1};
   return decoder_layer(fit_decoder(HashEncoder(model.function), vectors, kDecay, threads), none);
 }
 
-// The options that all methods have: what is done to vectors before the method sees them, in this order.
+// The options that all methods have: how vectors are prepared for the method, in this order.
 struct Preparation {
   int pca = 0;  // principal components; 0: none
   enum class Normalise { none, unit } normalise = Normalise::none;
@@ -79,14 +79,14 @@ struct Preparation {
 
 OptionList options_of(Preparation& preparation) {
   return {
-      integer_option("pca", "reduces vectors to this many principal components of the training vectors; 0: does not",
+      integer_option("pca", "reduce vectors to this many principal components of the training vectors; 0: no reduction",
                      preparation.pca, 0, 1 << 20),
-      word_option("normalise", "scales vectors to unit length, after any reduction; none: does not",
-                  preparation.normalise, {"none", "unit"}),
+      word_option("normalise", "unit: scale vectors to unit length, after any reduction", preparation.normalise,
+                  {"none", "unit"}),
   };
 }
 
-// Takes them out of the others.
+// Removes these options from `set` and parses them.
 Preparation take_preparation(const std::string& method, OptionValues& set) {
   Preparation preparation;
   const OptionList options = options_of(preparation);
@@ -98,7 +98,7 @@ Preparation take_preparation(const std::string& method, OptionValues& set) {
   return preparation;
 }
 
-// Those that are not at their defaults.
+// The options that differ from their defaults.
 OptionValues printed(Preparation preparation) {
   Preparation defaults;
   const OptionValues unchanged = printed(options_of(defaults));
@@ -148,14 +148,15 @@ Model train(const Vectors& vectors, const TrainOptions& options) {
 Model train(const Vectors& vectors, const TrainOptions& options, Progress& progress) {
   const Method& method = method_named(options.method);
   if (options.bits < 1 || options.bits > kMaxBits) {
-    misuse("{} bits were asked for; 1 to {} are possible", options.bits, kMaxBits);
+    misuse("a model of {} bits is not possible; ask for 1 to {}", options.bits, kMaxBits);
   }
   if (vectors.size() == 0 || vectors.dimension() == 0) misuse("there are no vectors to train on");
-  if (method.info.supervised && options.labels.empty()) misuse("{} learns from labels; give them", options.method);
+  if (method.info.supervised && options.labels.empty())
+    misuse("{} learns from labels; give one label per vector", options.method);
   if (!options.labels.empty() && options.labels.size() != vectors.size()) {
-    misuse("there are {} labels for {} vectors; there is to be one for each", options.labels.size(), vectors.size());
+    misuse("there are {} labels for {} vectors; give one label per vector", options.labels.size(), vectors.size());
   }
-  if (options.resume && options.checkpoint.empty()) misuse("to resume, say where the checkpoint is");
+  if (options.resume && options.checkpoint.empty()) misuse("resuming needs the path of a checkpoint");
   Threads threads(options.threads, &progress);
   Model model;
   OptionValues set = options.set;

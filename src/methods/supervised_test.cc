@@ -84,7 +84,7 @@ class SupervisedMethod : public ::testing::TestWithParam<Variant> {
       if (random.uniform() < unlabelled) label = -1;
     }
     if (GetParam().name() == "sh-bdnn:paper" && bits > dimension) {
-      EXPECT_BDNN_ERROR(train(train_on.x, options), misuse, "each bit takes a direction of its own");
+      EXPECT_BDNN_ERROR(train(train_on.x, options), misuse, "bits need as many directions");
       return;
     }
     const Distances found = distances(train(train_on.x, options), train_on, fresh);
@@ -130,7 +130,7 @@ TEST_P(SupervisedMethod, FewerThanTwoClassesAreRefused) {
   options.labels.assign(80, -1);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "all samples are unlabelled (-1); " + GetParam().method);
   options.labels.clear();
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "learns from labels; give them");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "learns from labels; give one label per vector");
 }
 
 TEST_P(SupervisedMethod, TheNamesOfClassesDoNotMatter) {

@@ -7,11 +7,11 @@ namespace bdnn {
 
 // The kernel in front of the network, made ready to run; shared by all threads.
 //
-// ||x - a||^2 = ||x'||^2 - 2 a'^T x' + ||a'||^2, where x' and a' are what is left of x and a after subtracting the mean
+// ||x - a||^2 = ||x'||^2 - 2 a'^T x' + ||a'||^2, where x' and a' are x and a minus the mean
 // of the anchors: one product for all anchors, and little cancels even if the data lies far from the origin.
 class AnchorKernel {
  public:
-  explicit AnchorKernel(const AnchorNetwork& function);  // whose network is not looked at
+  explicit AnchorKernel(const AnchorNetwork& function);  // the network is not used
 
   std::size_t dimension() const { return centre_.size(); }
   std::size_t anchors() const { return squared_norms_.size(); }

@@ -1,4 +1,4 @@
-// What a form of hash function is. To add one:
+// The interface of a form of hash function. To add one:
 //   1. its parameters: a struct in bdnn/model.h, named in HashFunction, with a member unit_inputs;
 //   2. its header and source here: a specialisation of FormOf with the members below;
 //   3. that header's name in model/hash_function.h.
@@ -7,9 +7,9 @@
 //     template <>
 //     struct FormOf<Network> {
 //       static constexpr std::string_view kName = "network";            // in model files
-//       static std::size_t dimension(const Network&);                   // of the vectors it takes
-//       static std::size_t bits(const Network&);                        // of the codes it gives
-//       static void validate(const Network&);                           // raises Error where it is inconsistent
+//       static std::size_t dimension(const Network&);                   // of its input vectors
+//       static std::size_t bits(const Network&);                        // of its codes
+//       static void validate(const Network&);                           // raises Error if it is inconsistent
 //       static std::vector<std::string> describe(const Network&);       // in words, a line per part
 //       static void write(const Network&, TensorFileWriter&);
 //       static Network read(const TensorFileReader&);                   // damaged content raises Error
@@ -40,7 +40,7 @@ namespace bdnn {
 template <class Function>
 struct FormOf;
 
-// Room for what encoders compute on one tile of samples; each thread has its own.
+// Working memory of encoders for one tile of samples; each thread has its own.
 struct EncoderScratch {
   std::vector<float> reduced;
   std::vector<float> layer[2];
@@ -57,7 +57,7 @@ void scale_to_unit_length(const float* x, std::size_t dimension, std::size_t cou
 // The same into `scratch`.
 const float* scaled_to_unit_length(const float* x, std::size_t dimension, std::size_t count, EncoderScratch& scratch);
 
-// How a form says in its file that its vectors are scaled first, and reads it back.
+// Writes to a form's file whether its vectors are scaled first, and reads it back.
 void write_unit_inputs(bool unit_inputs, TensorFileWriter& writer);
 bool read_unit_inputs(const TensorFileReader& reader);
 constexpr const char* kUnitInputsInWords = "inputs scaled to unit length";
@@ -65,8 +65,8 @@ constexpr const char* kUnitInputsInWords = "inputs scaled to unit length";
 // The first of `count` vectors of `size` floats each that is not finite, or `count`.
 std::size_t first_not_finite(const float* values, std::size_t size, std::size_t count);
 
-// How forms with outputs encode: by their signs. Returns the first sample with an input or output that is not finite,
-// or `count`. `squashed`: some function on the way would make something finite of what is not.
+// Encodes by the signs of the outputs. Returns the first sample with an input or output that is not finite, or `count`.
+// `squashed`: some function on the way may turn values that are not finite into finite ones.
 template <class Encoder>
 std::size_t encode_signs(const Encoder& encoder, const float* x, std::size_t dimension, std::size_t bits,
                          std::size_t count, bool squashed, EncoderScratch& scratch, std::uint8_t* codes) {

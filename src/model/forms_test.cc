@@ -471,8 +471,8 @@ TEST(Forms, TreesThatDoNotFitAreRefused) {
     EXPECT_THROW(parse_model(writer.finish(), "m"), Error) << message;
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  refused([](auto& f) { f.features[4] = 7; }, "a boosted tree asks for value 7 of vectors of dimension 7");
-  refused([](auto& f) { f.features[4] = 0xffffffff; }, "asks for value 4294967295");
+  refused([](auto& f) { f.features[4] = 7; }, "a boosted tree uses value 7 of vectors of dimension 7");
+  refused([](auto& f) { f.features[4] = 0xffffffff; }, "uses value 4294967295");
   refused([&](auto& f) { f.thresholds[3] = nan; }, "an infinite or undefined number");
   refused([](auto& f) { f.leaves[3] = std::numeric_limits<float>::infinity(); }, "an infinite or undefined number");
   refused([](auto& f) { f.dimension = 0; }, "take vectors of dimension 1 to 1048576, not 0");
@@ -579,12 +579,13 @@ TEST(Forms, ANetworkThatEndsInASigmoidIsNeitherWrittenNorRead) {
   const HashFunction function = Network{{{1, 1, {1}, {0}, Activation::sigmoid}}};
   Model model;
   model.function = function;
-  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "ends in a sigmoid, whose sign says nothing");
+  EXPECT_BDNN_ERROR(serialize_model(model), misuse, "ends in a sigmoid, whose sign is always positive");
   EXPECT_BDNN_ERROR(HashEncoder{function}, misuse, "ends in a sigmoid");
   TensorFileWriter writer({"bdnn.model", "model", 1});  // as another program could write it
   write_function(function, writer);
-  EXPECT_BDNN_ERROR(parse_model(writer.finish(), "m"), failure,
-                    "m: is no usable model: it has a hash function that cannot be used: the network ends in a sigmoid");
+  EXPECT_BDNN_ERROR(
+      parse_model(writer.finish(), "m"), failure,
+      "m: is not a usable model: it has a hash function that cannot be used: the network ends in a sigmoid");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void write_unit_inputs(bool unit_inputs, TensorFileWriter& writer) {
 
 bool read_unit_inputs(const TensorFileReader& reader) {
   const auto inputs = reader.find_fact("inputs");
-  if (inputs && *inputs != "unit") reader.broken("scales its inputs in a way that this program does not know");
+  if (inputs && *inputs != "unit") reader.broken("scales its inputs in a way unknown to this program");
   return inputs.has_value();
 }
 

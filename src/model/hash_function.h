@@ -13,18 +13,18 @@
 
 namespace bdnn {
 
-// The function divides vectors by their length before it sees them, from now on.
+// From now on the function divides its input vectors by their length.
 void scale_inputs_to_unit_length(HashFunction& function);
 
-// Raises Error where a hash function, a reduction or a decoder is inconsistent.
+// Raises Error if a hash function, a reduction or a decoder is inconsistent.
 void validate(const HashFunction& function);
 void validate(const Model& model);
 
-// To and from a model file; the form's name stands in the fact "form".
+// To and from a model file; the fact "form" has the form's name.
 void write_function(const HashFunction& function, TensorFileWriter& writer);
 HashFunction read_function(const TensorFileReader& reader);
 
-// To and from a model file, of a model that has one.
+// To and from a model file that has a reduction.
 void write_reduction(const Layer& reduction, TensorFileWriter& writer);
 std::optional<Layer> read_reduction(const TensorFileReader& reader, std::size_t outputs);
 
@@ -41,7 +41,8 @@ class HashEncoder {
 
   using Scratch = EncoderScratch;
 
-  // The outputs before the sign: bits() x count, in `scratch`. x is dimension() x count. A form without raises Error.
+  // The outputs before the sign: bits() x count, in `scratch`. x is dimension() x count. A form without outputs raises
+  // Error.
   const float* outputs(const float* x, std::size_t count, Scratch& scratch) const;
 
   // The codes of x. Returns the first sample that is not finite, or whose outputs are not, or `count`.
@@ -56,7 +57,7 @@ class HashEncoder {
   };
   using Encoders = EncodersOf<HashFunction>::Type;
   static Encoders make(const HashFunction& function);
-  // What the hash function is given: x, or the reduced x in `scratch`.
+  // The input of the hash function: x, or the reduced x in `scratch`.
   const float* inputs(const float* x, std::size_t count, Scratch& scratch) const;
 
   PackedMatrix<float> reduction_;  // empty: none

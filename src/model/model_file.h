@@ -1,4 +1,4 @@
-// What the library itself needs of the model file.
+// Model files, as used inside the library.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@ namespace bdnn {
 
 class OutputFile;
 
-// Writes the model to a file that is open already, and commits it.
+// Writes the model to an open file, and commits it.
 void save_model(const Model& model, OutputFile& file);
 
-// Whether these first bytes of a file may be a model's.
+// Whether a file with these first bytes may be a model.
 bool looks_like_model(std::string_view head);
 
 }  // namespace bdnn

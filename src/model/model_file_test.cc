@@ -127,13 +127,13 @@ std::string with_header_text(std::string bytes, const std::string& from, const s
 
 TEST(ModelFile, MessagesSayWhatIsWrong) {
   const std::string bytes = serialize_model(small_model());
-  EXPECT_BDNN_ERROR(parse_model("", "m.bdnn"), failure, "m.bdnn: is no usable model: it is only 0 bytes long");
+  EXPECT_BDNN_ERROR(parse_model("", "m.bdnn"), failure, "m.bdnn: is not a usable model: it is only 0 bytes long");
   EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, R"("version":"1")", R"("version":"6")"), "m.bdnn"), failure,
                     "m.bdnn: is a model of version 6, this program knows up to 5; use a newer bdnn");
   EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, "bdnn.model", "some.other"), "m"), failure,
                     "is of the format 'some.other'");
   EXPECT_BDNN_ERROR(parse_model(with_header_text(bytes, R"("seed":"7")", R"("seed":"8")"), "m"), failure,
-                    "is damaged: its checksum does not agree");
+                    "is damaged: its checksum does not match");
   EXPECT_BDNN_ERROR(parse_model(std::string("\x02\0\0\0\0\0\0\0{}", 10), "m"), failure, "has no '__metadata__'");
   const std::string deep = std::string(100000, '[');
   std::string hostile(8, '\0');

@@ -49,7 +49,7 @@ std::size_t Form::bits(const Network& network) { return network.layers.empty() ?
 void Form::validate(const Network& network) {
   if (network.layers.empty()) misuse("the network has no layers; train a model or load one");
   if (network.layers.back().activation == Activation::sigmoid) {
-    misuse("the network ends in a sigmoid, whose sign says nothing; end it in another activation");
+    misuse("the network ends in a sigmoid, whose sign is always positive; end it in another activation");
   }
   std::size_t inputs = network.layers.front().inputs;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
@@ -63,7 +63,7 @@ void Form::validate(const Network& network) {
   }
   if (network.layers_after_linear > 0 &&
       (network.linear.empty() || network.layers_after_linear >= network.layers.size())) {
-    misuse("{} layers are to follow the network's linear path, which has {} weights, in a network of {} layers",
+    misuse("{} layers cannot follow the network's linear path, which has {} weights, in a network of {} layers",
            network.layers_after_linear, network.linear.size(), network.layers.size());
   }
   const std::size_t outputs = network.layers[path_layer(network)].outputs;
@@ -176,7 +176,7 @@ const float* Form::Encoder::outputs(const float* x, std::size_t count, EncoderSc
     h.resize(rows * count);
     multiply(layer.weight, x, count, layer.weight.depth(), h.data(), rows);
     if (linear_.rows() > 0 && &layer == &layers_[path_layer_]) {
-      // The other buffer held this layer's inputs, which are used up.
+      // The other buffer held this layer's inputs, which are no longer needed.
       auto& beside = scratch.layer[1 - which];
       beside.resize(rows * count);
       multiply(linear_, inputs, count, linear_.depth(), beside.data(), rows);

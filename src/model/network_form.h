@@ -1,4 +1,4 @@
-// The form of networks: layers, and the sign of what the last one gives.
+// The form of networks: layers, and the signs of the last layer's outputs.
 #pragma once
 
 #include "linalg/product.h"

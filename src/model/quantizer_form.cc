@@ -15,7 +15,7 @@ constexpr const char* kProjection = "projection";
 
 std::string codewords_name(std::size_t part) { return fmt::format("codewords.{}", part); }
 
-// Index of the maximum, of several the first.
+// Index of the maximum; the first of equal ones.
 std::uint8_t index_of_largest(const float* scores, std::size_t size) {
   return static_cast<std::uint8_t>(std::max_element(scores, scores + size) - scores);
 }
@@ -92,7 +92,7 @@ ProductQuantizer Form::read(const TensorFileReader& reader) {
       reader.broken(fmt::format("has {} codewords in part {}, where 2, 4, 8, ... or 256 are possible", shape[0], i));
     }
     coordinates += part.dimension;
-    if (coordinates > function.projection.outputs) break;  // before more is read than can be right
+    if (coordinates > function.projection.outputs) break;  // stops before reading more than can be valid
     function.parts.push_back(std::move(part));
   }
   if (coordinates != function.projection.outputs) reader.broken("has codewords that do not fit its projection");
@@ -151,7 +151,7 @@ std::size_t Form::Encoder::nearest(std::size_t part, const float* projected, std
 
 std::size_t Form::Encoder::encode(const float* x, std::size_t count, EncoderScratch& scratch,
                                   std::uint8_t* codes) const {
-  // Scaling to unit length would make something finite of what is not.
+  // Scaling to unit length could make values that are not finite look finite.
   std::size_t bad = unit_inputs_ ? first_not_finite(x, projection_.depth(), count) : count;
   const float* projected = project(x, count, scratch);
   bad = std::min(bad, first_not_finite(projected, bias_.size(), count));

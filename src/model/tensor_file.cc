@@ -94,7 +94,7 @@ TensorFileReader::TensorFileReader(std::string_view bytes, std::string name, con
 bool TensorFileReader::has_tensor(const std::string& name) const { return !header_[name].is_null(); }
 
 void TensorFileReader::broken(const std::string& what) const {
-  failure("{}: is no usable {}: it {}", name_, format_.noun, what);
+  failure("{}: is not a usable {}: it {}", name_, format_.noun, what);
 }
 
 void TensorFileReader::read_header() {
@@ -102,7 +102,7 @@ void TensorFileReader::read_header() {
   std::uint64_t length = 0;
   std::memcpy(&length, bytes_.data(), kLengthBytes);
   if (length > kMaxHeader || length > bytes_.size() - kLengthBytes) {
-    broken(fmt::format("tells of a header of {} bytes in a file of {}: truncated, or another kind of file", length,
+    broken(fmt::format("states a header of {} bytes in a file of {}: truncated, or another kind of file", length,
                        bytes_.size()));
   }
   header_text_ = bytes_.substr(kLengthBytes, length);
@@ -136,7 +136,7 @@ void TensorFileReader::check_checksum() const {
   sum.add(std::as_bytes(std::span(bytes_.substr(0, start))));
   sum.add(std::as_bytes(std::span(kNoChecksum)));
   sum.add(std::as_bytes(std::span(bytes_.substr(start + kNoChecksum.size()))));
-  if (hex(sum.value()) != stated) broken("is damaged: its checksum does not agree");
+  if (hex(sum.value()) != stated) broken("is damaged: its checksum does not match");
 }
 
 std::optional<std::string> TensorFileReader::find_fact(const std::string& key) const {
@@ -172,10 +172,10 @@ float TensorFileReader::real(const std::string& key) const {
 
 std::vector<std::string> TensorFileReader::list(const std::string& key) const {
   const JsonValue content = json_fact(key);
-  if (content.as_array() == nullptr) broken(fmt::format("has {} that are no list", key));
+  if (content.as_array() == nullptr) broken(fmt::format("has {} that are not a list", key));
   std::vector<std::string> values;
   for (const JsonValue& value : *content.as_array()) {
-    if (value.as_string() == nullptr) broken(fmt::format("has {} that are no list of texts", key));
+    if (value.as_string() == nullptr) broken(fmt::format("has {} that are not a list of strings", key));
     values.push_back(*value.as_string());
   }
   return values;
@@ -183,10 +183,10 @@ std::vector<std::string> TensorFileReader::list(const std::string& key) const {
 
 std::map<std::string, std::string> TensorFileReader::map(const std::string& key) const {
   const JsonValue content = json_fact(key);
-  if (content.as_object() == nullptr) broken(fmt::format("has {} that are no JSON object", key));
+  if (content.as_object() == nullptr) broken(fmt::format("has {} that are not a JSON object", key));
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : *content.as_object()) {
-    if (value.as_string() == nullptr) broken(fmt::format("has the entry '{}' of {} that is no string", name, key));
+    if (value.as_string() == nullptr) broken(fmt::format("has the entry '{}' of {} that is not a string", name, key));
     values[name] = *value.as_string();
   }
   return values;

@@ -1,6 +1,6 @@
 // Files of named tensors and facts in the safetensors layout: the length of a JSON header (uint64, little-endian), the
-// header, the tensors. Facts stand in its "__metadata__", whose values are strings. Ours have a checksum among them,
-// and the format's name and version. docs/formats.md describes it.
+// header, the tensors. Facts are in its "__metadata__", whose values are strings. Ours include a checksum, and the
+// format's name and version. docs/formats.md describes it.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace bdnn {
 
-// What kind of file it is.
+// The kind of file.
 struct TensorFormat {
   std::string_view name;  // "bdnn.model"
   std::string_view noun;  // "model", for messages
-  int version;            // the newest that this program knows
+  int version;            // the newest this program can read
 };
 
 class TensorFileWriter {
  public:
   explicit TensorFileWriter(const TensorFormat& format);
 
-  // The oldest version that knows all that is written: the largest that was said, or 1. So older programs read what
-  // they can.
+  // The file gets the largest version given, or 1: the oldest that can read its content, so that older programs read
+  // what they can.
   void needs_version(int version);
   void fact(const std::string& key, const std::string& value);
   void list(const std::string& key, const std::vector<std::string>& values);           // as JSON in a fact
@@ -44,14 +44,14 @@ class TensorFileWriter {
            const std::vector<std::size_t>& shape);
 
   int version_ = 1;
-  // Sorted by name, as they stand in the file.
+  // Sorted by name, as in the file.
   std::map<std::string, std::string> facts_;
   std::map<std::string, Json> descriptions_;
   std::string tensors_;
 };
 
-// Reads such a file from memory, which must live as long as the reader. Every fact is checked before it is used; what
-// is wrong raises Error with the file's name.
+// Reads such a file from memory, which must live as long as the reader. Every fact is checked before it is used; an
+// invalid one raises Error with the file's name.
 class TensorFileReader {
  public:
   TensorFileReader(std::string_view bytes, std::string name, const TensorFormat& format);
@@ -69,7 +69,7 @@ class TensorFileReader {
   std::vector<std::uint8_t> bytes(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
   std::vector<std::uint32_t> numbers(const std::string& name, std::size_t rank, std::vector<std::size_t>& shape) const;
 
-  // Raises Error: "FILE: is no usable model: it <what>".
+  // Raises Error: "FILE: is not a usable model: it <what>".
   [[noreturn]] void broken(const std::string& what) const;
 
  private:
@@ -91,10 +91,10 @@ class TensorFileReader {
   JsonValue header_;
 };
 
-// The checksum that stands in a file's bytes, as TensorFileWriter::finish() gave them.
+// The checksum stated in a file's bytes, as TensorFileWriter::finish() gave them.
 std::string stated_checksum(const std::string& bytes);
 
-// Whether a file that starts so may be one of these.
+// Whether a file with this start may be one of these.
 bool looks_like_tensor_file(std::string_view head);
 
 }  // namespace bdnn

@@ -31,7 +31,7 @@ HWY_INLINE hn::Mask<Tag> goes_right(const Tree& tree, std::size_t node) {
   return hn::Gt(hn::Load(d, tree.x + tree.features[node] * kTreeLanes), hn::Set(d, tree.thresholds[node]));
 }
 
-// What the part of a tree gives that starts at a node and has so many levels; its leaves count from `leaf` on.
+// The output of the subtree that starts at a node and has this many levels; its leaves are numbered from `leaf` on.
 template <int kLevels>
 HWY_INLINE Values subtree(const Tree& tree, std::size_t node, std::size_t leaf) {
   if constexpr (kLevels == 0) {

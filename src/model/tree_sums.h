@@ -10,7 +10,7 @@
 
 namespace bdnn {
 
-// Vectors that are worked on together.
+// Vectors that are processed together.
 inline constexpr std::size_t kTreeLanes = 16;
 
 // Trees of one depth, one after the other, as bdnn/model.h describes them.
@@ -22,8 +22,8 @@ struct TreeView {
   std::size_t depth;  // 1 to 8
 };
 
-// sums[i] = the sum of what the trees give for vector i, added in their order. x holds value d of vector i at
-// x[d * kTreeLanes + i], and like `sums` stands on a multiple of 64 bytes.
+// sums[i] = the sum of the trees' outputs for vector i, added in their order. x holds value d of vector i at
+// x[d * kTreeLanes + i]; x and `sums` are aligned to 64 bytes.
 void sum_trees(const TreeView& trees, const float* x, float* sums);
 
 }  // namespace bdnn

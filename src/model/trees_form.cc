@@ -58,7 +58,7 @@ void Form::validate(const BoostedTrees& function) {
   }
   const std::uint32_t largest = *std::max_element(function.features.begin(), function.features.end());
   if (largest >= function.dimension) {
-    misuse("a boosted tree asks for value {} of vectors of dimension {}", largest, function.dimension);
+    misuse("a boosted tree uses value {} of vectors of dimension {}", largest, function.dimension);
   }
   if (!all_finite(function.thresholds) || !all_finite(function.leaves)) {
     misuse("the boosted trees have an infinite or undefined number");

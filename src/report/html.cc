@@ -62,7 +62,7 @@ class Page {
     if (report_.sections.size() > 1) add("<h2>{}</h2>\n", escaped(plan.title));
     if (!plan.description.empty()) add("<p class=\"lead\">{}</p>\n", escaped(plan.description));
     if (plan.quick) {
-      out_ += "<p class=\"note\">A quick run on a small part of the data: for a look, not for comparison.</p>\n";
+      out_ += "<p class=\"note\">A quick run on a small part of the data: a preview, not for comparison.</p>\n";
     }
     if (section.finished < plan.cells()) {
       add("<p class=\"note\">{} of {} cells are finished; tables show – for the others.</p>\n",

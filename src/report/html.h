@@ -6,7 +6,7 @@
 
 namespace bdnn {
 
-// The report as one HTML file that needs no other: style, script, plots and images are in it. Opens without network.
+// The report as one self-contained HTML file, with style, script, plots and images. It needs no network.
 std::string html_of(const ReportData& report);
 
 }  // namespace bdnn

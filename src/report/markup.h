@@ -1,4 +1,4 @@
-// Text made safe to stand in HTML and SVG.
+// Text escaped for HTML and SVG.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ struct PlotSeries {
     double y = 0;
     double low = 0;  // ends of the whisker; equal: none
     double high = 0;
-    std::string note;  // shown when the point is pointed at
+    std::string note;  // shown when the pointer is over the point
   };
   std::vector<Point> points;
 };
@@ -33,10 +33,10 @@ struct Plot {
 // For a page that defines the colours (kPlotStyle): no legend, text in the page's font.
 std::string inline_svg(const Plot& plot);
 
-// A file of its own, light and dark, with its legend.
+// A complete file, for light and dark pages, with a legend.
 std::string standalone_svg(const Plot& plot);
 
-// The line and marker of a style, to stand in a legend.
+// The line and marker of a style, for a legend.
 std::string legend_key(std::size_t style);
 
 // CSS of the plots.

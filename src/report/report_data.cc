@@ -153,7 +153,7 @@ std::string joined(const Values& values) {
   return text;
 }
 
-// As a shell takes it for one word.
+// Quoted as one word for a shell.
 std::string shell_word(const std::string& text) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -19,7 +19,7 @@ struct ReportValue {
   double most = 0;
   std::size_t seeds = 0;
   std::optional<double> paper;
-  bool best = false;           // of ours at this length, as far as two digits tell
+  bool best = false;           // of ours at this length, compared with two digits
   bool best_of_paper = false;  // of the paper's
 
   double spread() const { return most - least; }
@@ -38,7 +38,7 @@ struct ReportRow {
 struct ReportTable {
   std::string metric;  // "precision@r2"
   std::string title;   // "Precision within Hamming distance 2"
-  std::string paper;   // where the paper's figures stand: "Table 2"; "" if it prints none
+  std::string paper;   // the source of the paper's figures: "Table 2"; "" if it prints none
   bool percent = true;
   std::vector<std::size_t> bits;
   std::vector<ReportRow> rows;  // the experiment's methods, then those that only the paper has
@@ -81,7 +81,7 @@ struct ReportSection {
   std::vector<ReportCodes> codes;
   std::vector<ReportImages> images;
   double seconds = 0;   // training and measuring of all cells
-  std::string command;  // that makes it again
+  std::string command;  // that reproduces it
   std::string times;    // "2 cells at once, 1 thread each"
 };
 

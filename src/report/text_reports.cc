@@ -11,7 +11,7 @@
 namespace bdnn {
 namespace {
 
-// Markdown renders HTML, and a bar would end a cell.
+// Markdown renders HTML, and a bar would end the cell.
 std::string in_markdown(const std::string& text) {
   std::string out;
   for (const char c : escaped(text)) {
@@ -100,7 +100,7 @@ std::string markdown_of(const ReportData& report) {
     const ExperimentPlan& plan = section.record.plan;
     out += fmt::format("## {}\n\n", in_markdown(plan.title));
     if (!plan.description.empty()) out += in_markdown(plan.description) + "\n\n";
-    if (plan.quick) out += "A quick run on a small part of the data: for a look, not for comparison.\n\n";
+    if (plan.quick) out += "A quick run on a small part of the data: a preview, not for comparison.\n\n";
     out += "    $ " + section.command + "\n\n";
     if (section.finished < plan.cells()) {
       out += fmt::format("{} of {} cells are finished.\n\n", section.finished, plan.cells());

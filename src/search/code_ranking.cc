@@ -46,7 +46,7 @@ CodeRanking::~CodeRanking() = default;
 
 void CodeRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
   const Vectors& queries = state_->queries;
-  if (query >= queries.size()) misuse("query {} is to be ranked, but there are {}", query, queries.size());
+  if (query >= queries.size()) misuse("query {} is out of range; there are {} queries", query, queries.size());
   struct Scratch {
     std::vector<std::uint8_t> codes;
     std::vector<LookupTables> lookup_tables;

@@ -117,7 +117,8 @@ VectorRanking::~VectorRanking() = default;
 void VectorRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
   const MappedVectors& vectors = state_->vectors;
   const Shape& shape = vectors.shape();
-  if (query >= state_->query_count) misuse("query {} is to be ranked, but there are {}", query, state_->query_count);
+  if (query >= state_->query_count)
+    misuse("query {} is out of range; there are {} queries", query, state_->query_count);
   const float* own = state_->queries.data() + query * shape.dimension;
   constexpr std::size_t kAhead = 8;
   for (std::size_t i = 0; i < shortlist.size(); ++i) {

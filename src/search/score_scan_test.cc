@@ -400,7 +400,8 @@ TEST(ScoreScan, WhatDoesNotFitIsRefused) {
   EXPECT_BDNN_ERROR(ScoreScan(without_outputs, RankBy::asymmetric, one_bit), misuse,
                     "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank "
                     "by hamming or reconstruction");
-  EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse, "there are hamming, spherical, asymmetric and reconstruction");
+  EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse,
+                    "the rankings are hamming, spherical, asymmetric and reconstruction");
   scan.search(random_vectors(dimension, 0, random), 3, results);
   EXPECT_EQ(results.size(), 0U);
   scan.search(random_vectors(dimension, 2, random), std::numeric_limits<std::size_t>::max(), results);

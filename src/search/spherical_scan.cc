@@ -343,7 +343,7 @@ SphericalRanking::~SphericalRanking() = default;
 
 void SphericalRanking::score(std::size_t query, std::span<const Neighbour> shortlist, double* scores) const {
   const Codes& queries = state_->queries;
-  if (query >= queries.size()) misuse("query {} is to be ranked, but there are {}", query, queries.size());
+  if (query >= queries.size()) misuse("query {} is out of range; there are {} queries", query, queries.size());
   std::uint8_t code[bytes_for_bits(kMaxBits)];
   for (std::size_t i = 0; i < shortlist.size(); ++i) {
     const std::uint64_t id = shortlist[i].id;

@@ -28,8 +28,8 @@ class CsvColumns(CommandLine):
 
     def test_a_column_of_text_names_itself_and_the_options_that_help(self):
         train = ["train", "--method", "itq", "--bits", 4, "--data", self.csv, "--model", self.path("m.bdnn")]
-        self.fails(1, "line 2, column 1 (name): 'flower 0' is not a number; leave the column out by --drop name, or use it "
-                      "by --label-column name or --id-column name", *train)
+        self.fails(1, "line 2, column 1 (name): 'flower 0' is not a number; leave the column out with --drop name, or use it "
+                      "with --label-column name or --id-column name", *train)
         self.fails(1, "column 2 (kind)", *train, "--drop", "name")
         self.fails(2, "has no column 'knd'; did you mean 'kind'?", *train, "--drop", "name,knd")
         self.fails(2, "--columns excludes --drop", *train, "--drop", "name", "--columns", "a,b")

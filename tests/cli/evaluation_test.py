@@ -137,7 +137,7 @@ class Evaluation(CommandLine):
         np.save(self.path("truth.npy"), truth)
         self.fails(1, "300", *evaluate, "--ground-truth", self.path("truth.npy"))
         self.fails(2, "301", *evaluate, "--neighbours", 301)
-        self.fails(2, "--leave-one-out is for queries that are the database itself", *evaluate, "--neighbours", 5, "--leave-one-out")
+        self.fails(2, "--leave-one-out needs the database itself as queries", *evaluate, "--neighbours", 5, "--leave-one-out")
         self.fails(2, "--ties", *evaluate, "--neighbours", 5, "--ties", "random")
 
     def test_options_that_do_not_apply_are_refused(self):
@@ -208,7 +208,7 @@ class Evaluation(CommandLine):
         self.assertEqual(reduced, loaded)
         self.assertIn("principal components", self.ok("inspect", model))
         self.fails(2, "give --pca or --set pca=..., not both", *evaluate, *training, "--pca", 4, "--set", "pca=4")
-        self.fails(2, "100 principal components were asked for", *evaluate, *training, "--pca", 100)
+        self.fails(2, "100 principal components are too many", *evaluate, *training, "--pca", 100)
         self.fails(2, "--pca does not apply", *evaluate, "--model", model, "--pca", 4)
 
 

@@ -11,13 +11,13 @@ from program import BDNN, SANITIZED, CommandLine, write
 
 class Help(CommandLine):
     def test_what_is_unknown_is_named_before_what_is_missing(self):
-        self.fails(2, "there is no option --dta; did you mean '--data'?", "train", "--dta", "x.npy", "--model", "m")
-        self.fails(2, "there is no option --dta; did you mean '--data'?", "train", "--dta=x.npy", "--model", "m")
-        self.fails(2, "there is no option --quiet\n", "train", "--data", "x.npy", "--quiet", "--model", "m")
-        self.fails(2, "there is no verb 'trian'; did you mean 'train'?", "trian", "--data", "x.npy")
-        self.fails(2, "there is no verb 'biuld'; did you mean 'build'?", "index", "biuld", "--index", "x")
-        self.fails(2, "there is no verb 'cook'\n", "cook")
-        self.fails(2, "there is no option --verison; did you mean '--version'?", "--verison")
+        self.fails(2, "unknown option --dta; did you mean '--data'?", "train", "--dta", "x.npy", "--model", "m")
+        self.fails(2, "unknown option --dta; did you mean '--data'?", "train", "--dta=x.npy", "--model", "m")
+        self.fails(2, "unknown option --quiet\n", "train", "--data", "x.npy", "--quiet", "--model", "m")
+        self.fails(2, "unknown verb 'trian'; did you mean 'train'?", "trian", "--data", "x.npy")
+        self.fails(2, "unknown verb 'biuld'; did you mean 'build'?", "index", "biuld", "--index", "x")
+        self.fails(2, "unknown verb 'cook'\n", "cook")
+        self.fails(2, "unknown option --verison; did you mean '--version'?", "--verison")
         self.fails(2, "'y.npy' is one argument too many", "inspect", "x.npy", "y.npy")
         self.fails(2, "--data is required", "train", "--model", "m")  # nothing is unknown
 

@@ -115,7 +115,7 @@ class IndexFiles(CommandLine):
         add = ["index", "add", "--index", self.index, "--data"]
         self.fails(2, "id 490 is there already", *add, self.path("c.npy"), "--ids", self.path("ids.npy"))
         self.fails(2, "id 500 is not there", "index", "remove", "--index", self.index, "--id", 500)
-        self.fails(2, "nothing to remove was named", "index", "remove", "--index", self.index)
+        self.fails(2, "nothing to remove; give --id", "index", "remove", "--index", self.index)
         self.fails(2, "holds codes of 32 bits, those to be added have 40", *add, self.path("wide.npy"))
         self.fails(2, "the queries have 40 bits, the database has 32", "search", "--index", self.index, "--queries", self.path("wide.npy"))
         self.fails(1, "signature of an index", "index", "info", "--index", self.path("c.npy"))
@@ -146,7 +146,7 @@ class IndexFiles(CommandLine):
         index = ["--index", self.index]
         self.fails(1, "is damaged", "index", "info", "--verify", *index)
         result = self.fails(1, "the codes (2048 bytes at byte 8192) do not agree with their checksum", "index", "compact", *index)
-        self.assertIn(f"'bdnn index compact --index {self.index} --salvage' keeps what is sound and lists what is lost", result.stderr)
+        self.assertIn(f"'bdnn index compact --index {self.index} --salvage' keeps the intact codes and lists the lost ones", result.stderr)
         np.save(self.path("many.npy"), np.tile(self.codes, (3, 1)))
         self.fails(1, "--salvage", "index", "add", "--data", self.path("many.npy"), *index)
         self.assertEqual(read(self.index), damaged)
@@ -182,7 +182,7 @@ class IndexFiles(CommandLine):
         self.ok("index", "remove", "--index", self.index, "--id", 3)
         self.fails(2, "id 3 is not there", "index", "remove", "--index", self.index, "--id", 3)
         out = self.ok("index", "remove", "--index", self.index, "--id", 3, "--id", 4, "--ignore-missing")
-        self.assertIn("1 removed, 1 not there; now 598 codes", out)
+        self.assertIn("1 removed, 1 not found; now 598 codes", out)
         self.fails(2, "the keys of its codes are ids, not names", "index", "remove", "--index", self.index, "--name", "x")
         write(self.path("names.txt"), b"".join(b"%d\n" % i for i in range(500)))
         self.build("--names", self.path("names.txt"), "--force")
@@ -193,7 +193,7 @@ class IndexFiles(CommandLine):
         with open("/dev/full", "w") as full:
             result = subprocess.run([BDNN, "index", "remove", "--index", self.index, "--id", "3"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("warning: all is written, but the report failed", result.stderr)
+        self.assertIn("warning: the output is written, but reporting it failed", result.stderr)
         self.assertEqual(self.info()["codes"], 499)
         # The compaction after a removal finds no room.
         rows = 40_000
@@ -235,7 +235,7 @@ class IndexFiles(CommandLine):
         with open(self.index, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             self.assertTrue(self.info()["writer_at_work"])
-            self.assertIn("a writer is at work", self.ok("index", "info", "--index", self.index))
+            self.assertIn("another process is writing to it now", self.ok("index", "info", "--index", self.index))
             process = subprocess.Popen([BDNN, "index", "remove", "--index", self.index, "--id", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             self.assertIn(b"waiting for another writer of", process.stderr.readline())
         self.assertEqual(process.wait(), 0)
@@ -245,7 +245,7 @@ class IndexFiles(CommandLine):
         write(left, b"unfinished")
         write(self.path(".x.index.notours!"), b"")
         self.assertEqual(self.info()["left_behind"], [left])
-        self.assertIn("left behind by a writer that was killed", self.ok("index", "info", "--index", self.index))
+        self.assertIn("left behind by a killed writer", self.ok("index", "info", "--index", self.index))
         with open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # as a writer holds its own
             self.assertEqual(self.info()["left_behind"], [])

@@ -21,7 +21,7 @@ class Mistakes(CommandLine):
         self.fails(2, "--data is required", "train", "--model", self.path("m"))
         self.fails(2, "Try 'bdnn encode --help'", "encode", "--no-such-option")
         self.data()
-        self.fails(2, "there is no method 'itqq'; there are lsh, ", "train", "--method", "itqq",
+        self.fails(2, "unknown method 'itqq'; the methods are lsh, ", "train", "--method", "itqq",
                    "--data", self.path("x.npy"), "--model", self.path("m"))
         self.fails(2, "itq has no option 'speed'; it has rotations", "train", "--method", "itq", "--data", self.path("x.npy"), "--bits", 8,
                    "--model", self.path("m"), "--set", "speed=9")
@@ -32,7 +32,7 @@ class Mistakes(CommandLine):
     def test_data_that_cannot_be_learned_from(self):
         x = self.data()
         train = ["train", "--method", "pca", "--model", self.path("m"), "--data"]
-        self.fails(2, "21 bits were asked for, but the vectors have dimension 20", *train, self.path("x.npy"), "--bits", 21)
+        self.fails(2, "21 bits need as many directions, but the vectors have dimension 20", *train, self.path("x.npy"), "--bits", 21)
         np.save(self.path("few.npy"), x[:8])
         self.fails(2, "8 vectors vary in at most 7 directions", *train, self.path("few.npy"), "--bits", 8)
         np.save(self.path("same.npy"), np.ones((50, 20), np.float32))
@@ -60,7 +60,7 @@ class Mistakes(CommandLine):
             self.fails(1, name, *train, self.path(name))
         np.save(self.path("u8.npy"), self.rng.integers(0, 9, size=(2, 3072)).astype(np.uint8))
         write(self.path("y.bin"), bytes(3073 * 2 - 1))
-        self.fails(1, "y.bin: is truncated or no CIFAR-10 file", *train, self.path("y.bin"))
+        self.fails(1, "y.bin: is truncated or not a CIFAR-10 file", *train, self.path("y.bin"))
 
     def test_rows_of_different_lengths(self):
         train = ["train", "--method", "itq", "--bits", 2, "--model", self.path("m"), "--data"]
@@ -78,13 +78,13 @@ class Mistakes(CommandLine):
         encode = ["encode", "--out", self.path("c.codes"), "--data"]
         self.fails(2, "other.npy have dimension 21, the model expects 20 (trained on x.npy, itq, 8 bits)",
                    *encode, self.path("other.npy"), "--model", self.path("m.bdnn"))
-        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("x.npy"))
+        self.fails(1, "is not a usable model", *encode, self.path("x.npy"), "--model", self.path("x.npy"))
         raw = bytearray(read(self.path("m.bdnn")))
         raw[-1] ^= 1
         write(self.path("flipped.bdnn"), raw)
-        self.fails(1, "is damaged: its checksum does not agree", *encode, self.path("x.npy"), "--model", self.path("flipped.bdnn"))
+        self.fails(1, "is damaged: its checksum does not match", *encode, self.path("x.npy"), "--model", self.path("flipped.bdnn"))
         write(self.path("cut.bdnn"), raw[:-5])
-        self.fails(1, "is no usable model", *encode, self.path("x.npy"), "--model", self.path("cut.bdnn"))
+        self.fails(1, "is not a usable model", *encode, self.path("x.npy"), "--model", self.path("cut.bdnn"))
 
     def test_codes_of_another_model_are_not_searched(self):
         self.data()
@@ -159,7 +159,7 @@ class Mistakes(CommandLine):
             result = subprocess.run([BDNN, "encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("c.codes")],
                                     stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 0)
-        self.assertIn("warning: all is written, but the report failed", result.stderr)
+        self.assertIn("warning: the output is written, but reporting it failed", result.stderr)
         self.ok("inspect", self.path("c.codes"))
 
     def test_outputs_that_cannot_be_written(self):
@@ -343,14 +343,14 @@ class Mistakes(CommandLine):
     def test_compressed_outputs_are_compressed_or_refused(self):
         self.data()
         for name in ("y.npy.gz", "y.fvecs.gz", "y.csv.gz", "y.npy.GZ"):
-            self.fails(2, "is not written compressed", "convert", self.path("x.npy"), self.path(name))
+            self.fails(2, "cannot be written compressed", "convert", self.path("x.npy"), self.path(name))
         self.ok("convert", self.path("x.npy"), self.path("y.idx.GZ"))
         self.assertEqual(read(self.path("y.idx.GZ"))[:2], b"\x1f\x8b")
         write(self.path("e.bin.gz"), bytes.fromhex("1f8b08000000000000030300000000000000000000"[:40]))
         self.fails(1, "holds no labels", "convert", "--as-labels", self.path("e.bin.gz"), self.path("out.npy"))
         np.save(self.path("l.npy"), np.arange(400))
         self.fails(2, "needs a label per image; give --labels", "convert", self.path("x.npy"), self.path("y.bin"))
-        self.fails(2, "file of their own by --as-labels", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
+        self.fails(2, "separate file with --as-labels", "convert", "--labels", self.path("l.npy"), self.path("x.npy"), self.path("y.npy"))
 
     def test_a_bad_first_row_is_no_heading(self):
         write(self.path("x.csv"), b"1,2,NA\n4,5,6\n")

@@ -87,7 +87,7 @@ class BinaryNetworks(CommandLine):
             time.sleep(0.01)
         first.kill()
         first.wait()
-        self.fails(2, "is the checkpoint of another training", *self.arguments("uh-bdnn", "m.bdnn", "--resume", "--set", "lambda2=1"))
+        self.fails(2, "is the checkpoint of another training run", *self.arguments("uh-bdnn", "m.bdnn", "--resume", "--set", "lambda2=1"))
 
     def test_what_leaves_no_checkpoint_does_not_resume_nor_remove_one(self):
         self.clouds()

@@ -94,7 +94,7 @@ class Reconstruction(CommandLine):
         self.assertIn("refined, 3 rounds", self.ok("index", "info", *index))
         self.fails(2, "encode them alike", "index", "add", *index, *vectors)
         self.encode("x.codes")
-        self.fails(2, "holds codes already, which are not refined", "index", "build", *index, "--data", self.path("x.codes"), "--codes", "refined",
+        self.fails(2, "already holds codes, which are not refined", "index", "build", *index, "--data", self.path("x.codes"), "--codes", "refined",
                    "--force")
         self.ok("index", "add", *index, *vectors, "--codes", "refined")
         self.ok("index", "compact", *index)
@@ -112,11 +112,11 @@ class Reconstruction(CommandLine):
                                ["index", "build", "--force", "--index", self.path("x.index"), "--data", self.path(codes)])
         np.save(self.path("truth.npy"), np.zeros((len(self.q), 1), np.int32))
         for verb in verbs("refined.codes"):
-            self.fails(2, "refined.codes holds codes already, which are refined; give vectors to --codes hash", *verb, "--codes", "hash")
+            self.fails(2, "refined.codes already holds codes, which are refined; give vectors to use --codes hash", *verb, "--codes", "hash")
             self.fails(2, "--local-search does not apply", *verb, "--codes", "refined", "--local-search", 2)
             self.ok(*verb, "--codes", "refined")
         for verb in verbs("hash.codes"):
-            self.fails(2, "hash.codes holds codes already, which are not refined; give vectors to --codes refined", *verb, "--codes", "refined")
+            self.fails(2, "hash.codes already holds codes, which are not refined; give vectors to use --codes refined", *verb, "--codes", "refined")
             self.ok(*verb, "--codes", "hash")
 
     def test_search_ranks_by_the_rebuilt_vectors(self):
@@ -185,8 +185,8 @@ class Reconstruction(CommandLine):
         search = ("search", "--database", codes, "--queries")
         self.fails(2, "needs --model", *search, queries, "--rank", "reconstruction")
         self.fails(2, "needs vectors as queries", *search, codes, "--model", model, "--rank", "asymmetric")
-        self.fails(2, "there is no ranking", *search, queries, "--model", model, "--rank", "cosine")
-        self.fails(2, "neither --radius", *search, queries, "--model", model, "--rank", "asymmetric", "--radius", "2")
+        self.fails(2, "unknown ranking", *search, queries, "--model", model, "--rank", "cosine")
+        self.fails(2, "cannot be combined with --radius or --rerank", *search, queries, "--model", model, "--rank", "asymmetric", "--radius", "2")
         self.fails(2, "give one of them", *search, queries, "--model", model, "--shortlist", "5")
         self.fails(2, "--out", "decode", "--model", model, "--codes", codes)
         self.fails(2, "vectors of dimension", "decode", "--model", model, "--codes", codes, "--data", queries)

@@ -85,8 +85,8 @@ class Spherical(CommandLine):
 
     def test_what_does_not_fit_is_refused(self):
         search = ["search", "--rank", "spherical", "--database", self.path("x.codes"), "--queries", self.path("q.codes")]
-        self.fails(2, "neither --radius nor --rerank", *search, "--radius", "2")
-        self.fails(2, "neither --radius nor --rerank", *search, "--rerank", self.path("x.npy"))
+        self.fails(2, "cannot be combined with --radius or --rerank", *search, "--radius", "2")
+        self.fails(2, "cannot be combined with --radius or --rerank", *search, "--rerank", self.path("x.npy"))
         self.fails(2, "--plan does not apply", *search, "--plan", "scan")
         self.fails(2, "need Hamming distance", "evaluate", "--rank", "spherical", "--radius", "2", "--database", self.path("x.codes"),
                    "--queries", self.path("q.codes"), "--ground-truth", self.path("x.npy"))

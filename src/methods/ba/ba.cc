@@ -25,7 +25,7 @@ Trained train_ba(const TrainingTask& task, const BaOptions& options) {
   const Moments moments = moments_of(task.x, task.threads, task.progress);
   const MatrixXd projection = first_projection(task, moments, options.start);
   const auto bits = static_cast<double>(task.bits);
-  // To a variance of 1 for each bit, so that mu and C mean the same for any data.
+  // Scales to a variance of 1 per bit, so that mu and C mean the same for any data.
   const Scaling scaling{moments.mean, std::sqrt(bits / moments.covariance.trace())};
   std::vector<std::uint32_t> rows(task.x.size());
   std::iota(rows.begin(), rows.end(), 0U);
@@ -75,18 +75,20 @@ Method ba_method() {
        .summary = "binary autoencoder: codes that rebuild the data, by auxiliary coordinates",
        .reference = "Carreira-Perpinan and Raziperchikolaei, Hashing with binary autoencoders, CVPR 2015",
        .options = [](BaOptions& o) -> OptionList {
-         return {word_option("start", "where the first codes come from", o.start, {"pca", "itq"}),
-                 real_option("mu", "first weight of the distance from codes to hash function; 1: the variance per bit",
-                             o.mu, 0, 1e6),
-                 real_option("growth", "of mu from one iteration to the next", o.growth, 1, 100),
-                 integer_option("iterations", "at most; fewer where the hash function gives every sample its code",
-                                o.iterations, 0, 100000),
-                 real_option("c", "weight of the SVMs' loss against their weights", o.c, 1e-6, 1e9),
-                 integer_option("newton_steps", "of the SVMs in one iteration, at most", o.newton_steps, 1, 1000),
-                 integer_option("cg_steps", "of conjugate gradients in one Newton step, at most", o.cg_steps, 1, 1000),
-                 integer_option("enumerate", "bits up to which the Z step tries all codes", o.enumerate, 0, 16),
-                 integer_option("local_search", "rounds of local search in the Z step, with more bits", o.local_search,
-                                0, 10000)};
+         return {
+             word_option("start", "where the first codes come from", o.start, {"pca", "itq"}),
+             real_option("mu", "first weight of the distance from codes to hash function; 1: the variance per bit",
+                         o.mu, 0, 1e6),
+             real_option("growth", "factor by which mu grows from one iteration to the next", o.growth, 1, 100),
+             integer_option("iterations",
+                            "iterations at most; stops early once the hash function gives every sample its code",
+                            o.iterations, 0, 100000),
+             real_option("c", "weight of the SVMs' loss against their weights", o.c, 1e-6, 1e9),
+             integer_option("newton_steps", "Newton steps of the SVMs per iteration, at most", o.newton_steps, 1, 1000),
+             integer_option("cg_steps", "conjugate gradient steps per Newton step, at most", o.cg_steps, 1, 1000),
+             integer_option("enumerate", "number of bits up to which the Z step tries all codes", o.enumerate, 0, 16),
+             integer_option("local_search", "rounds of local search in the Z step, for longer codes", o.local_search, 0,
+                            10000)};
        },
        .profiles = {{.name = "paper",
                      .summary = "first codes from PCA, mu grows slowly, SVMs near their optimum",

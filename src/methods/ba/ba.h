@@ -1,8 +1,8 @@
 // Binary autoencoder (Carreira-Perpinan and Raziperchikolaei, CVPR 2015).
 //
-// Codes are those that a linear decoder f rebuilds the samples from best, among the codes that a linear hash function h
-// can give. By the method of auxiliary coordinates, each sample has a code z of its own, which a growing penalty pulls
-// towards what the hash function gives:
+// Learns the codes from which a linear decoder f rebuilds the samples best, among the codes that a linear hash function
+// h can give. By the method of auxiliary coordinates, each sample has a code z of its own, which a growing penalty
+// pulls towards the output of the hash function:
 //
 //     min over h, f, Z of  sum_i ||x_i - f(z_i)||^2 + mu ||z_i - h(x_i)||^2,   z_i in {0,1}^L
 //

@@ -180,7 +180,7 @@ TEST(Ba, EndsOnceTheHashFunctionGivesEverySampleItsCode) {
 TEST(Ba, SaysWhatItNeeds) {
   const Vectors x = from_codes(4, 4, 50, 0.5, 2);
   EXPECT_BDNN_ERROR(train(x, {.method = "ba", .bits = 5, .set = {{"start", "pca"}}}), misuse,
-                    "5 bits were asked for, but the vectors have dimension 4");
+                    "5 bits need as many directions, but the vectors have dimension 4");
   EXPECT_EQ(train(x, {.method = "ba", .bits = 9, .set = {{"start", "itq"}}}).bits(), 9U);
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "ba", .bits = 2}), misuse,
                     "all 50 vectors are the same");

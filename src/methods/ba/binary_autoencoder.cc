@@ -73,8 +73,8 @@ BinaryAutoencoder::BinaryAutoencoder(const TrainingSet& set, const Moments& mome
   decoder_step();
 }
 
-// One pass over the samples: choose(tile, count, codes) decides on codes, given those of before, the signs of the hash
-// function and q = W^T (x - c), what the decoder says.
+// One pass over the samples: choose(tile, count, codes) sets the codes, given the previous codes, the signs of the
+// hash function and the decoder's q = W^T (x - c).
 template <class Choose>
 void BinaryAutoencoder::set_codes(const Choose& choose) {
   const std::size_t bits = codes_.bits();

@@ -13,15 +13,15 @@ class BinaryAutoencoder {
  public:
   struct Options {
     LinearSvmOptions svm = {};
-    std::size_t enumerate = 10;  // bits, up to which the Z step tries all codes
-    int local_search = 10;       // rounds of it, with more bits
+    std::size_t enumerate = 10;  // number of bits up to which the Z step tries all codes
+    int local_search = 10;       // rounds of local search, for longer codes
   };
 
-  // Starts with the codes that `first` gives, and the decoder that is best for them.
+  // Starts with the codes that `first` gives, and the best decoder for them.
   BinaryAutoencoder(const TrainingSet& set, const Moments& moments, LinearSvms first, const Options& options,
                     Threads& threads);
 
-  // Each lowers the penalised objective over what it is named after.
+  // Each step lowers the penalised objective over the variable in its name.
   void code_step(double mu);
   void decoder_step();
   // Trains the SVMs on the codes. Their loss stands for the number of differing bits, which mostly falls with it.
@@ -46,7 +46,7 @@ class BinaryAutoencoder {
   Threads& threads_;
   LinearSvmSolver solver_;
   LinearSvms hash_;
-  bool trained_ = false;  // the hash function is one of SVMs, where the next ones may start
+  bool trained_ = false;  // the hash function consists of SVMs, from which the next ones may start
   TargetCodes codes_;
   RidgeRegression decoder_;
   RidgeSums sums_;  // of the samples and their codes

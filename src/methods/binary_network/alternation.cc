@@ -13,8 +13,8 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// A seed for each iteration: what is drawn in one does not depend on those before, so a resumed training draws the
-// same.
+// A seed for each iteration: its random numbers do not depend on earlier iterations, so a resumed training draws the
+// same ones.
 std::uint64_t iteration_seed(std::uint64_t seed, int iteration) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(iteration) + 1);
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -68,8 +68,8 @@ class Alternation {
     return 0;
   }
 
-  // The linear path that follows the first codes. How much it is held back, the held-out samples decide; it stays
-  // held back as much in the (W,c) steps.
+  // Fits the linear path to the first codes. Its weight decay is chosen on the held-out samples and kept in the (W,c)
+  // steps.
   void fit_path(double decay, AlternationState& state) {
     std::vector<double> decays = {decay};
     for (int i = 0; i < 4 && selection_.possible(); ++i) decays.push_back(10 * decays.back());

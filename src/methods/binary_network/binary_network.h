@@ -23,38 +23,38 @@ struct BinaryNetworkOptions {
   PathStart path = PathStart::none;
   int starts = 1;       // of ITQ, which the first codes come from
   int held_out = 1000;  // samples kept out of the training to choose the iteration by
-  // The weights of the objective's terms; where there is no value, the method's rule holds.
+  // The weights of the objective's terms; nullopt: by the method's rule.
   std::optional<double> lambda1;
   std::optional<double> lambda2;
   std::optional<double> lambda3;
   std::optional<double> lambda4;
-  // Adam's rates; where there is no value, a low one for a network that starts near its codes, else a high one.
+  // Adam's rates; nullopt: low for a network that starts near its codes, else high.
   std::optional<double> first_rate;
   std::optional<double> rate;
   AlternationOptions alternation;  // all but its lambdas and rates
 
-  // The lambdas that are set, and the others from `rule`.
+  // The lambdas that are set; the others from `rule`.
   Lambdas lambdas(const Lambdas& rule) const;
 };
 
 OptionList binary_network_options(BinaryNetworkOptions& o);
 
-// What the training works on.
+// The data that a training works on.
 struct BinaryNetworkData {
   const TrainingSet& set;
-  std::span<const std::int64_t> labels;  // of the set; empty where there are none
-  const TrainingSet& queries;            // what is held out
+  std::span<const std::int64_t> labels;  // of the set; empty if unlabelled
+  const TrainingSet& queries;            // the held-out samples
   const Selection& selection;
 };
 
-// The term and the B step of a method, made when the samples are at hand.
+// Makes the term and the B step of a method, once the samples are known.
 using MakeCodeStep = std::function<std::unique_ptr<CodeStep>(const BinaryNetworkData& data)>;
 
-// A network that may be kept instead of the trained one. Held-out samples decide; in doubt, for the first of several.
+// A network that may be kept instead of the trained one. Held-out samples decide; in doubt, the first alternative wins.
 struct Alternative {
   std::string name;  // for the outcome
   Network network;
-  std::function<Network()> with_all_samples = {};  // the same learned from what was held out, too; none: as it is
+  std::function<Network()> with_all_samples = {};  // the same, trained on the held-out samples too; empty: `network`
 };
 using MakeAlternatives = std::function<std::vector<Alternative>(const Network& trained, const BinaryNetworkData& data,
                                                                 const CodeStep& step)>;

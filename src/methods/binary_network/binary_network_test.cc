@@ -95,12 +95,12 @@ TEST_P(BinaryNetwork, ACheckpointOfAnotherTrainingIsRefused) {
   options.resume = true;
   TrainOptions other = options;
   other.set["lambda2"] = "0.5";
-  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training");
+  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training run");
   other = options;
   other.seed = 2;
-  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training");
+  EXPECT_BDNN_ERROR(train(data.x, other), misuse, "is the checkpoint of another training run");
   const Labelled changed = clouds(4, 400, 12, 2);
-  EXPECT_BDNN_ERROR(train(changed.x, options), misuse, "is the checkpoint of another training");
+  EXPECT_BDNN_ERROR(train(changed.x, options), misuse, "is the checkpoint of another training run");
   std::string bytes = read_whole_file(options.checkpoint, 1 << 24);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   OutputFile file(options.checkpoint);
@@ -118,7 +118,7 @@ TEST_P(BinaryNetwork, BadOptionsAreRefusedWithTheRule) {
   };
   EXPECT_BDNN_ERROR(train(data.x, with("lambda3", "-1")), misuse, "lambda3 is 0 to");
   EXPECT_BDNN_ERROR(train(data.x, with("lambda1", "nan")), misuse, "lambda1 is 0 to");
-  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "ten")), misuse, "is no list of units such as 120,50");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "ten")), misuse, "is not a list of units such as 120,50");
   EXPECT_BDNN_ERROR(train(data.x, with("hidden", "65537")), misuse, "each of 1 to 65536");
   EXPECT_BDNN_ERROR(train(data.x, with("solver", "lbfgs")), misuse, "solver=lbfgs looks at all samples at once");
   TrainOptions options = options_for(GetParam(), data);
@@ -140,7 +140,8 @@ TEST_P(BinaryNetwork, AStartFromEigenvectorsHasItsLimits) {
   EXPECT_BDNN_ERROR(train(data.x, with_hidden("10,4")), misuse, "nor fall below the bits");
   TrainOptions options = with_hidden("auto");
   options.bits = 13;
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "13 bits were asked for, but the vectors have dimension 12");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse,
+                    "13 bits need as many directions, but the vectors have dimension 12");
   const Labelled few = clouds(4, 8);
   options = options_for(GetParam(), few);
   options.profile = "paper";
@@ -267,7 +268,7 @@ TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
   options.set = {{"group", "8"}};
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "cannot take 264 bits in groups of 8: 4 is possible up to");
   options.bits = 16;
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 is for codes that a decoder learns");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 needs codes learned with the decoder");
   options.profile = "paper";
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8 take code_start=outputs");
 }
@@ -414,7 +415,7 @@ TEST(ShBdnn, LabelsThatTeachNothingAreRefused) {
   const Labelled data = clouds(4, 400);
   TrainOptions options = options_for("sh-bdnn", data);
   options.labels.clear();
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "sh-bdnn learns from labels; give them");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "sh-bdnn learns from labels; give one label per vector");
   options.labels.assign(399, 1);
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "there are 399 labels for 400 vectors");
   options.labels.assign(400, -1);

@@ -86,7 +86,8 @@ std::optional<AlternationState> load_checkpoint(const CheckpointPlace& place, st
   const TensorFileReader reader(bytes, place.path, kFormat);
   if (reader.fact("identity") != place.identity) {
     misuse(
-        "{}: is the checkpoint of another training ({}), this one is {}; give the same data and options, or remove it",
+        "{}: is the checkpoint of another training run ({}), this one is {}; give the same data and options, or remove "
+        "it",
         place.path, reader.fact("identity"), place.identity);
   }
   const std::string counters = reader.fact("counters");

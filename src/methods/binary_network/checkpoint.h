@@ -1,4 +1,4 @@
-// The state of an alternation after a round, in a file: enough to go on as if nothing had happened.
+// The state of an alternation after a round, in a file: enough to resume as if it had not been interrupted.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace bdnn {
 
 struct AlternationState {
-  int iteration = -1;    // the last that is complete
-  int start_rounds = 0;  // rounds of the start that are complete, while there is no iteration
+  int iteration = -1;    // the last complete one
+  int start_rounds = 0;  // complete rounds of the start, before the first iteration
   std::vector<float> parameters;
   TargetCodes codes;
   std::vector<float> step_state;
@@ -24,7 +24,7 @@ struct AlternationState {
 
 void save_checkpoint(const AlternationState& state, const CheckpointPlace& place);
 
-// The state that is kept there; nothing if there is no such file. A file of another training raises Error.
+// The saved state; nullopt if there is no such file. The checkpoint of another training run raises Error.
 std::optional<AlternationState> load_checkpoint(const CheckpointPlace& place, std::size_t parameters, std::size_t bits,
                                                 std::size_t samples);
 

@@ -69,7 +69,7 @@ Selection::Selection(const Vectors& x, std::span<const std::int64_t> labels, Hel
 
 namespace {
 
-// The codes that take part: those at the places, or all where there are none.
+// The codes at the given places, or all codes if there are no places.
 Codes codes_at(const TargetCodes& b, const std::vector<std::uint32_t>& places) {
   if (places.empty()) return Codes(b.bits(), b.size(), b.bytes());
   std::vector<std::uint8_t> some;

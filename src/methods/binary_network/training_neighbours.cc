@@ -10,7 +10,7 @@ namespace bdnn {
 NearestPlaces nearest_training_places(const Vectors& x, const std::vector<std::uint32_t>& of,
                                       const std::vector<std::uint32_t>& training, std::size_t wanted, int threads,
                                       Progress& progress) {
-  // Neighbours among all samples, from which those that are not trained on are then left out.
+  // Neighbours among all samples; those that are not trained on are dropped afterwards.
   std::vector<std::int32_t> place(x.size(), -1);
   for (std::size_t i = 0; i < training.size(); ++i) place[training[i]] = static_cast<std::int32_t>(i);
   GroundTruthOptions options;

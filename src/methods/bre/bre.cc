@@ -115,7 +115,7 @@ Features linear_features(const AnchorNetwork& function, const Vectors& x, Thread
 
 HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vectors& x, const PairTargets& targets) {
   const bool linear = options.kernel == Kernel::linear;
-  if (linear && options.width != BreOptions().width) misuse("width is that of Gaussians; the linear kernel has none");
+  if (linear && options.width != BreOptions().width) misuse("width applies to Gaussians; the linear kernel has none");
   const std::size_t count = anchor_count(options.anchors, BreOptions().anchors, x.size());
   const std::size_t weights = anchor_count(options.weights, BreOptions().weights, count);
   if (weights > count) misuse("a bit cannot have {} weights, one per anchor, if there are {} anchors", weights, count);
@@ -162,7 +162,7 @@ HashFunction fit(const TrainingTask& task, const BreOptions& options, const Vect
 }
 
 Trained train_bre(const TrainingTask& task, const SupervisedBreOptions& options) {
-  mean_of(task.x, task.threads);  // finds numbers that are not finite, where they stand in all the data
+  mean_of(task.x, task.threads);  // reports numbers that are not finite, by their row in the whole data
   LabelledSamples samples = labelled_samples(task.x, task.labels, options.per_class, task.seed, "bre");
   return {fit(task, options, samples.x, PairTargets(std::move(samples.labels)))};
 }
@@ -189,23 +189,24 @@ Trained train_bre_u(const TrainingTask& task, const UnsupervisedBreOptions& opti
 }
 
 OptionList common_options(BreOptions& o) {
-  return {word_option("kernel", "of samples and anchors", o.kernel, {"linear", "gaussian"}),
-          integer_option("anchors", "random samples that the bits draw their anchors from", o.anchors, 1, 20000),
-          integer_option("weights", "anchors of each bit", o.weights, 1, 20000),
-          real_option("width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6, 1e6),
-          integer_option("cycles", "over all weights, at most", o.cycles, 0, 100000)};
+  return {
+      word_option("kernel", "kernel between samples and anchors", o.kernel, {"linear", "gaussian"}),
+      integer_option("anchors", "random samples that the bits draw their anchors from", o.anchors, 1, 20000),
+      integer_option("weights", "number of anchors per bit", o.weights, 1, 20000),
+      real_option("width", "width of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6, 1e6),
+      integer_option("cycles", "passes over all weights, at most", o.cycles, 0, 100000)};
 }
 
 OptionList supervised_options(SupervisedBreOptions& o) {
   OptionList options = common_options(o);
   options.push_back(
-      integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0, 1 << 30));
+      integer_option("per_class", "random samples of each class to learn from; 0: all", o.per_class, 0, 1 << 30));
   return options;
 }
 
 OptionList unsupervised_options(UnsupervisedBreOptions& o) {
   OptionList options = common_options(o);
-  options.push_back(integer_option("samples", "to learn from, at random; 0: all", o.samples, 0, 1 << 30));
+  options.push_back(integer_option("samples", "random samples to learn from; 0: all", o.samples, 0, 1 << 30));
   return options;
 }
 
@@ -230,7 +231,7 @@ constexpr const char* kReference =
 Method bre_method() {
   return make_method<SupervisedBreOptions>(
       {.name = "bre",
-       .summary = "kernels at anchors; Hamming distances rebuild those of labels",
+       .summary = "kernels at anchors; Hamming distances reproduce those of labels",
        .reference = kReference,
        .options = supervised_options,
        .profiles = {{"paper", "linear kernel; 3,000 samples of each class, as in the BDNN paper's comparison",
@@ -242,10 +243,10 @@ Method bre_method() {
 Method bre_u_method() {
   return make_method<UnsupervisedBreOptions>(
       {.name = "bre-u",
-       .summary = "kernels at anchors; Hamming distances rebuild those of the vectors",
+       .summary = "kernels at anchors; Hamming distances reproduce those of the vectors",
        .reference = kReference,
        .options = unsupervised_options,
-       .profiles = {{"paper", "1,000 samples, as the authors", bre_u_paper_profile()}},
+       .profiles = {{"paper", "1,000 samples, as in the authors' experiments", bre_u_paper_profile()}},
        .train = train_bre_u});
 }
 

@@ -1,6 +1,6 @@
 // Binary reconstructive embedding (Kulis and Darrell, NIPS 2009).
 //
-// Codes whose Hamming distances rebuild given distances:
+// Codes whose Hamming distances reproduce given distances:
 //
 //     min over W of  sum over pairs of (d_ij - h_ij)^2,   h_ij = the share of bits in which codes i and j differ,
 //     bit p of x = sgn( sum over q of W_pq kappa(a_pq, x) ),   a_pq random samples, each bit having its own.
@@ -17,18 +17,19 @@ namespace bdnn {
 struct BreOptions {
   enum class Kernel : std::uint8_t { linear, gaussian };
   Kernel kernel = Kernel::gaussian;
-  int anchors = 1000;   // samples that bits draw theirs from; no more than samples, where this default is left as it is
-  int weights = 50;     // per bit
+  int anchors =
+      1000;          // random samples that bits draw their anchors from; the default is capped at the number of samples
+  int weights = 50;  // per bit
   double width = 0.25;  // of the Gaussians: exp(-d^2 / (width * mean squared distance))
   int cycles = 10;      // over all weights, at most
 };
 
 struct SupervisedBreOptions : BreOptions {
-  int per_class = 0;  // samples of each class to learn from, at random; 0: all
+  int per_class = 0;  // random samples of each class to learn from; 0: all
 };
 
 struct UnsupervisedBreOptions : BreOptions {
-  int samples = 5000;  // to learn from, at random; 0: all
+  int samples = 5000;  // random samples to learn from; 0: all
 
   UnsupervisedBreOptions() { kernel = Kernel::linear; }
 };

@@ -287,7 +287,7 @@ TEST(Bre, MistakesAreNamed) {
   EXPECT_BDNN_ERROR(train(x, {.method = "bre-u", .bits = 4, .set = {{"kernel", "cosine"}}}), misuse,
                     "kernel is linear or gaussian");
   EXPECT_BDNN_ERROR(train(x, {.method = "bre-u", .bits = 4, .set = {{"width", "1"}}}), misuse,
-                    "width is that of Gaussians");
+                    "width applies to Gaussians");
   EXPECT_BDNN_ERROR(train(x, {.method = "bre-u", .bits = 4, .set = {{"anchors", "30"}, {"weights", "31"}}}), misuse,
                     "cannot have 31 weights, one per anchor, if there are 30 anchors");
   const Vectors same(2, 40, std::vector<float>(80, 3.0F));

@@ -90,7 +90,7 @@ void CoordinateDescent::find_flips(std::size_t bit, std::size_t q, Flips& flips)
     if (phi[i] == 0) continue;
     const double slope = static_cast<double>(phi[i]);
     const auto distance = static_cast<float>(std::abs(f[i] / slope));
-    if (!std::isfinite(distance)) continue;  // out of reach
+    if (!std::isfinite(distance)) continue;  // no breakpoint
     const bool falls = (f[i] >= 0) == (slope > 0);
     flips.keys.push_back((falls ? kFalls : 0) | std::uint64_t{std::bit_cast<std::uint32_t>(distance)} << 32 |
                          static_cast<std::uint64_t>(i));
@@ -116,7 +116,7 @@ void CoordinateDescent::step_bit(std::size_t bit, std::size_t q, const Flips& fl
   const auto p = static_cast<Eigen::Index>(bit);
   BitSums now{target_sums_.col(p), bit_products_.col(p), ones_[p]};
   now.bits[p] = 0;
-  // A gain must be more than what rounding may leave of none.
+  // A gain must exceed what rounding alone may produce.
   const auto m = static_cast<double>(codes_.cols());
   double best = 1e-12 * m * m * static_cast<double>(codes_.rows());
   double change = 0;

@@ -1,4 +1,4 @@
-// BRE's descent: one weight at a time, each time to the best value that it can have.
+// BRE's coordinate descent: sets one weight at a time to its best value.
 //
 //     min over W of  sum over i, j of (d_ij - h_ij)^2,   h_ij = the share of bits in which codes i and j differ,
 //     bit p of sample i = sgn(f_pi),  f_pi = sum over q of W_pq phi_q(x_i)
@@ -24,7 +24,7 @@ namespace bdnn {
 class CoordinateDescent {
  public:
   // features: m x n, a column per anchor. Bit p uses the anchors anchors[p], with the weights in column p of `weights`.
-  // All that is given by reference must outlive this.
+  // The arguments passed by reference must outlive this.
   CoordinateDescent(const PairTargets& targets, const MatrixXf& features,
                     std::vector<std::vector<std::uint32_t>> anchors, MatrixXd weights, Threads& threads);
 
@@ -46,7 +46,7 @@ class CoordinateDescent {
     std::vector<std::uint64_t> keys;  // falls: 1 bit; distance to the breakpoint: 31, as a float; sample: 32
     std::vector<std::uint64_t> room;
   };
-  // What b_p^T R b_p depends on, while bit p changes.
+  // The sums that b_p^T R b_p depends on, while bit p changes.
   struct BitSums {
     VectorXd targets;  // Z b_p
     VectorXd bits;     // b_k^T b_p, and 0 for k = p

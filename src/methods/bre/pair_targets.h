@@ -1,4 +1,4 @@
-// The distances d_ij that codes are to have, as shares of their bits; in terms of inner products S_ij = 1 - 2 d_ij.
+// The target distances d_ij of codes, as shares of their bits; in terms of inner products S_ij = 1 - 2 d_ij.
 //
 //     of labels:   d_ij = 0 in the same class, 1 otherwise         z_i the one-hot label of sample i
 //     of vectors:  d_ij = 1/2 ||z_i - z_j||^2 = 1 - z_i^T z_j      z_i the sample itself, of unit length

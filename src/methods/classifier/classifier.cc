@@ -44,11 +44,11 @@ std::vector<Network> svm_class_scores(const TrainingSet& set, const std::vector<
 }
 
 Trained train_classifier(const TrainingTask& task, const ClassifierOptions& options) {
-  mean_of(task.x, task.threads);  // finds numbers that are not finite, by their row in the data
+  mean_of(task.x, task.threads);  // reports numbers that are not finite, by their row in the data
   const LabelledSamples samples = labelled_samples(task.x, task.labels, 0, task.seed, "classifier");
   const Vectors& x = samples.x;
   const Moments moments = moments_of(x, task.threads, task.progress);
-  constexpr double kSpread = 50;  // of the scaled samples; what decays and weights below refer to
+  constexpr double kSpread = 50;  // of the scaled samples; the decays and weights below refer to it
   const Scaling scaling = scaling_for(x, moments, kSpread, task.threads);
   const auto fit = [&](const std::vector<std::uint32_t>& rows, const std::vector<double>& settings) {
     const TrainingSet set(x, rows, scaling);
@@ -101,7 +101,7 @@ Method classifier_method() {
        .reference =
            "Dietterich and Bakiri, Solving multiclass learning problems via error-correcting output codes, 1995",
        .options = [](ClassifierOptions& o) -> OptionList {
-         return {word_option("kind", "of classifier", o.kind, {"ridge", "svm"})};
+         return {word_option("kind", "kind of linear classifier", o.kind, {"ridge", "svm"})};
        },
        .profiles = {{"svm", "linear SVMs in place of the ridge regression", svm}},
        .supervised = true,

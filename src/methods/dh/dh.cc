@@ -32,7 +32,7 @@ Layout layout_for(const TrainingTask& task, const DhOptions& options, const Mome
   const MatrixXd directions = varying_directions(task.x, moments, std::max(bits, hidden.front()), task.threads);
   const auto varying = static_cast<std::size_t>(directions.rows());
   if (varying < bits) {
-    misuse("the data varies in only {} directions, {} bits need as many; ask for at most {} bits, or use lsh", varying,
+    misuse("the data varies in only {} directions, too few for {} bits; ask for at most {} bits, or use lsh", varying,
            bits, varying);
   }
   if (options.hidden == "auto") hidden = dh_hidden_units(bits, std::min(varying, hidden.front()));
@@ -74,7 +74,7 @@ std::vector<float> start_of(const Layout& layout, const TrainingSet& set, const 
     Random random(task.seed);
     rotation = random_rotation(task.bits, random);
   } else {
-    // The last layer as it stands passes the leading units on.
+    // The last layer, still the identity, passes the leading units on.
     constexpr int kRotations = 50;
     const MatrixXf v = LayerStack<float>(sizes, parameters.data(), {Activation::tanh, Activation::identity})
                            .outputs(set, task.threads);
@@ -95,7 +95,7 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
       scaling_to(moments, layout.directions.topRows(static_cast<Eigen::Index>(task.bits)), options.spread));
   std::vector<float> parameters = start_of(layout, set, options, task);
 
-  constexpr std::uint64_t kOtherSeed = 0x3c6ef372fe94f82b;  // batches are drawn apart from the first rotation
+  constexpr std::uint64_t kOtherSeed = 0x3c6ef372fe94f82b;  // batches are drawn independently of the first rotation
   Random random(task.seed ^ kOtherSeed);
   ShuffledBatches batches(set, static_cast<std::size_t>(options.batch), random, task.threads);
   DhObjective<float> objective(layout.sizes, {options.variance, options.centred, options.orthogonality, options.decay},
@@ -120,14 +120,14 @@ Trained train_dh(const TrainingTask& task, const DhOptions& options) {
   return {to_network(layout.sizes, parameters, set.scaling().offset, set.scaling().factor, kDhActivations)};
 }
 
-// What the authors print, each term taken as a mean over samples.
+// The authors' settings, each term taken as a mean over samples.
 DhOptions dh_paper_profile() {
   DhOptions options;
   options.variance = 100;
   options.centred = false;
   options.orthogonality = 1e-3;
   options.decay = 1e-3;
-  options.spread = 0.3;  // the authors do not print theirs
+  options.spread = 0.3;  // the authors do not report theirs
   options.start = DhOptions::Start::pca;
   return options;
 }
@@ -161,23 +161,24 @@ Method dh_method() {
        .summary = "network of tanh layers with orthonormal weights, near binary",
        .reference = "Liong, Lu, Wang, Moulin and Zhou, Deep hashing for compact binary codes learning, CVPR 2015",
        .options = [](DhOptions& o) -> OptionList {
-         return {text_option("hidden", "units of the hidden layers; auto: by the bits", o.hidden,
-                             "a list such as 60,30, or auto"),
-                 real_option("variance", "alpha1, weight of the outputs' variance", o.variance, 0, 1e12),
-                 flag_option("centred", "variance about the mean of the outputs; false: about zero", o.centred),
-                 real_option("orthogonality", "alpha2, weight of the rows of weights being orthonormal",
-                             o.orthogonality, 0, 1e12),
-                 real_option("decay", "alpha3, weight of the squares of weights and biases", o.decay, 0, 1e12),
-                 real_option("spread", "mean variance to which the first principal components, one per bit, are scaled",
-                             o.spread, 1e-12, 1e12),
-                 word_option("start", "the last layer's first weights: principal directions, or these rotated", o.start,
-                             {"pca", "rotated", "itq"}),
-                 integer_option("steps", "of Adam, each on one batch; sees steps x batch samples, or all", o.steps, 0,
-                                100000000),
-                 integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
-                 real_option("rate", "of the first step; falls to zero along a cosine", o.rate, 1e-12, 1e3)};
+         return {
+             text_option("hidden", "units of the hidden layers; auto: from the number of bits", o.hidden,
+                         "a list such as 60,30, or auto"),
+             real_option("variance", "alpha1, weight of the outputs' variance", o.variance, 0, 1e12),
+             flag_option("centred", "variance about the mean of the outputs; false: about zero", o.centred),
+             real_option("orthogonality", "alpha2, weight of the rows of weights being orthonormal", o.orthogonality, 0,
+                         1e12),
+             real_option("decay", "alpha3, weight of the squares of weights and biases", o.decay, 0, 1e12),
+             real_option("spread", "mean variance to which the first principal components, one per bit, are scaled",
+                         o.spread, 1e-12, 1e12),
+             word_option("start", "the last layer's first weights: principal directions, or these rotated", o.start,
+                         {"pca", "rotated", "itq"}),
+             integer_option("steps", "steps of Adam, on one batch each; sees steps x batch samples, or all if fewer",
+                            o.steps, 0, 100000000),
+             integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
+             real_option("rate", "learning rate of the first step; falls to zero along a cosine", o.rate, 1e-12, 1e3)};
        },
-       .profiles = {{"paper", "the authors' weights of the terms, and start", dh_paper_profile()}},
+       .profiles = {{"paper", "the authors' weights of the terms, and their start", dh_paper_profile()}},
        .train = train_dh});
 }
 

@@ -1,13 +1,13 @@
 // Deep Hashing (Liong, Lu, Wang, Moulin and Zhou, CVPR 2015), the unsupervised method, DH.
 //
-// A network of tanh layers, h = tanh(W^(n) tanh(... tanh(W^(1) x + c^(1)) ...) + c^(n)), whose outputs are to be near
-// binary, to vary much, and to be independent because the rows of every layer's weights are orthonormal:
+// A network of tanh layers, h = tanh(W^(n) tanh(... tanh(W^(1) x + c^(1)) ...) + c^(n)), whose outputs should be near
+// binary, vary widely, and be independent because the rows of every layer's weights are orthonormal:
 //
 //     J = 1/2m ||sgn(H) - H||^2 - alpha1/2m tr(H H^T)
 //           + alpha2/2 sum_l ||W^(l) W^(l)^T - I||^2 + alpha3/2 sum_l (||W^(l)||^2 + ||c^(l)||^2)
 //
-// The code is sgn(H). In the gradient sgn(H) counts as constant. Solved by Adam on random batches, from orthonormal
-// weights on: principal directions first, then the leading units of each layer, at last rotated.
+// The code is sgn(H). In the gradient sgn(H) counts as constant. Solved by Adam on random batches, starting from
+// orthonormal weights: principal directions first, then the leading units of each layer, rotated in the last one.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct DhOptions {
   };
   std::string hidden = "auto";
   double variance = 0.1;       // alpha1
-  bool centred = true;         // about the mean; false: tr(H H^T) as it stands
+  bool centred = true;         // variance about the mean; false: tr(H H^T) as written
   double orthogonality = 100;  // alpha2
   double decay = 10;           // alpha3
   double spread = 0.1;         // mean variance of the first L principal components after scaling

@@ -7,7 +7,7 @@ namespace bdnn {
 
 struct DhWeights {
   double variance = 0;       // alpha1
-  bool centred = true;       // whether it is the variance about the mean
+  bool centred = true;       // whether the variance is about the mean
   double orthogonality = 0;  // alpha2
   double decay = 0;          // alpha3
 };

@@ -160,7 +160,7 @@ TEST(Dh, RefusesWhatCannotBeOrthonormal) {
   EXPECT_BDNN_ERROR(train(x, {.method = "dh", .bits = 4, .set = {{"hidden", "12,8"}}}), misuse,
                     "10 >= s_1 >= s_2 >= ... >= 4");
   EXPECT_BDNN_ERROR(train(x, {.method = "dh", .bits = 4, .set = {{"hidden", "3"}}}), misuse, "hidden=3 does not fit");
-  EXPECT_BDNN_ERROR(train(x, {.method = "dh", .bits = 4, .set = {{"hidden", "a"}}}), misuse, "hidden=a is no list");
+  EXPECT_BDNN_ERROR(train(x, {.method = "dh", .bits = 4, .set = {{"hidden", "a"}}}), misuse, "hidden=a is not a list");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "dh", .bits = 2}), misuse,
                     "all 50 vectors are the same");
   // The third dimension is the sum of the first two.

@@ -3,9 +3,9 @@
 //     min over z in {-1,+1}^m of  sum over pairs of w_ij loss(d_ij + [z_i != z_j], same class or not)
 //
 // where d_ij is the Hamming distance so far. Samples of one class that share a code are interchangeable, and their
-// pairs lose nothing only if they stay together; so the best z is constant on such groups, and the problem is one of
-// groups, of which there are few as long as codes follow classes. It is solved for whole classes first, then group by
-// group and class by class, until no flip of either lowers it.
+// pairs have no loss only if they stay together; so the best z is constant on such groups, and the unknowns are groups,
+// of which there are few as long as codes follow classes. Solved for whole classes first, then group by group and class
+// by class, until no flip of either lowers the objective.
 //
 // Each sample has as much weight on pairs of its class as on others: w_ij = 1 / n_c, or the mean of 1 / (m - n_c) over
 // both classes c. The authors draw as many pairs of either kind for each sample, which is the same on average.
@@ -29,7 +29,7 @@ enum class PairLoss : std::uint8_t {
 };
 double pair_loss(PairLoss loss, bool same_class, double bits, double distance);
 
-// Samples of one class that share a code, and how many there are.
+// Samples of one class that share a code, and their number.
 struct CodeGroup {
   std::int32_t of_class = 0;
   double count = 0;
@@ -38,7 +38,7 @@ struct CodeGroup {
 // One bit for groups, given their codes of `bits` bits, one after the other in `codes`.
 class GroupedPairs {
  public:
-  // class_sizes: samples of each class, among all that there are. Memory: 8 bytes per group and class.
+  // class_sizes: samples of each class, among all samples. Memory: 8 bytes per group and class.
   GroupedPairs(std::vector<CodeGroup> groups, std::vector<std::uint8_t> codes, std::size_t bits,
                std::span<const std::size_t> class_sizes, PairLoss loss, Threads& threads);
 
@@ -59,7 +59,7 @@ class GroupedPairs {
  private:
   struct Fields;
 
-  // The weight of a pair of samples of two classes, times what the loss rises by if their bits differ.
+  // The weight of a pair of samples of two classes, times the rise of the loss if their bits differ.
   double coupling(std::int32_t a, std::int32_t b, std::uint16_t distance) const {
     return a == b
                ? same_[distance] * within_[static_cast<std::size_t>(a)]
@@ -77,7 +77,7 @@ class GroupedPairs {
   std::size_t classes_;
   std::vector<double> within_;                  // 1 / n_c
   std::vector<double> across_;                  // 1 / (2 (m - n_c))
-  std::vector<double> same_, different_;        // by distance: what the loss rises by
+  std::vector<double> same_, different_;        // by distance: the rise of the loss
   std::vector<double> same_at_, different_at_;  // the loss itself, if bits agree
   std::vector<double> by_class_;  // classes x groups: couplings of a sample of a group to those of a class
   double base_ = 0;               // the loss if all bits agree
@@ -87,18 +87,18 @@ class GroupedPairs {
 // The bits of all samples, one after the other.
 class BitInference {
  public:
-  // All samples are labelled; the labels must outlive this. With more groups than most_groups, as many random samples
-  // stand for all, and the others take the bit that is better for them.
+  // All samples are labelled; the labels must outlive this. With more than most_groups groups, that many random samples
+  // stand for all, and each of the others takes its better bit.
   BitInference(const ClassLabels& labels, std::size_t bits, PairLoss loss, std::uint64_t seed, Threads& threads,
                std::size_t most_groups);
 
   struct Bit {
     std::vector<float> z;  // -1 and +1
     double objective;
-    std::size_t samples;  // whose pairs were looked at: all, unless there are too many groups
+    std::size_t samples;  // samples whose pairs were used: all, unless there are too many groups
   };
   Bit next();
-  // Sets the bit that next() was for, to the signs of these outputs: what the trees made of it.
+  // Sets the bit that next() returned to the signs of these outputs, the trees' prediction of it.
   void append(std::span<const float> outputs);
 
   std::size_t groups() const { return groups_.size(); }

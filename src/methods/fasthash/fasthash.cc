@@ -9,7 +9,7 @@ namespace bdnn {
 namespace {
 
 Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options) {
-  mean_of(task.x, task.threads);  // finds numbers that are not finite, where they stand in all the data
+  mean_of(task.x, task.threads);  // reports numbers that are not finite, by their row in the whole data
   const LabelledSamples samples = labelled_samples(task.x, task.labels, 0, task.seed, "fasthash");
   const BinnedFeatures x(samples.x, task.threads);
   if (x.varying().empty()) misuse("all {} vectors are the same, or nearly all", samples.x.size());
@@ -33,7 +33,7 @@ Trained train_fasthash(const TrainingTask& task, const FastHashOptions& options)
     inference.append(outputs);
     double missed = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i) missed += (outputs[i] >= 0) != (inferred.z[i] > 0) ? 1 : 0;
-    // Says so where not all pairs are looked at.
+    // Says so if not all pairs are used.
     const std::string stage = inferred.samples == outputs.size() ? "bits"
                                                                  : fmt::format("bits, from pairs of {} of {} samples",
                                                                                inferred.samples, outputs.size());
@@ -63,17 +63,17 @@ Method fasthash_method() {
        .reference = "Lin, Shen, Shi, van den Hengel and Suter, Fast supervised hashing with decision trees for "
                     "high-dimensional data, CVPR 2014",
        .options = [](FastHashOptions& o) -> OptionList {
-         return {
-             integer_option("trees", "per bit", o.trees, 1, 100000),
-             integer_option("depth", "of each tree", o.depth, 1, 8),
-             integer_option("features", "that a tree may use, at random; no more than there are", o.features, 1,
-                            1 << 30),
-             real_option("trim", "samples that carry this share of the weight choose splits; 1: all", o.trim, 0.1, 1),
-             word_option("loss", "of pairs of samples", o.loss, {"hinge", "squared"}),
-             integer_option("groups",
-                            "of samples with one class and code: up to so many, all pairs count; beyond, those of as "
-                            "many random samples",
-                            o.groups, 2, 1 << 24)};
+         return {integer_option("trees", "trees per bit", o.trees, 1, 100000),
+                 integer_option("depth", "depth of each tree", o.depth, 1, 8),
+                 integer_option("features", "random features that each tree may use; at most the dimension", o.features,
+                                1, 1 << 30),
+                 real_option("trim", "choose splits on the samples that carry this share of the weight; 1: all", o.trim,
+                             0.1, 1),
+                 word_option("loss", "loss of pairs of samples", o.loss, {"hinge", "squared"}),
+                 integer_option("groups",
+                                "groups of samples with the same class and code; if there are more, only pairs of this "
+                                "many random samples count",
+                                o.groups, 2, 1 << 24)};
        },
        .profiles = {{"paper", "the settings of the authors' program", fasthash_paper_profile()}},
        .supervised = true,

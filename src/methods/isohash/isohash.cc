@@ -20,7 +20,7 @@ MatrixXd rotated(const MatrixXd& r, const VectorXd& lambda) {
   return small_product(r * lambda.asDiagonal(), r.transpose());
 }
 
-// How far the variances are from 1, which is their mean.
+// The distance of the variances from their mean, 1.
 VectorXd excess_of(const MatrixXd& z) { return (z.diagonal().array() - 1).matrix(); }
 
 // The eigenvectors, largest eigenvalue first, of the matrix closest to z with a diagonal of ones. With the eigenvalues

@@ -24,13 +24,12 @@ struct IsohashOptions {
   int iterations = 100;  // at most; fewer if the variances are equal before
 };
 
-// The solver's R, from the random rotation of that seed on. Variances are positive, largest first. Each iteration
-// lowers
-// ||diag(R Lambda R^T) - a||^2, and the last may leave some of it.
+// The solver's R, starting from the random rotation of that seed. Variances are positive, largest first. Each iteration
+// lowers ||diag(R Lambda R^T) - a||^2; the last may leave it above zero.
 MatrixXd nearly_isotropic_rotation(const VectorXd& variances, const IsohashOptions& options, std::uint64_t seed,
                                    Progress& progress);
 
-// Makes the variances equal, however far from it R is, by at most L - 1 rotations of two components each.
+// Makes the variances equal, from any R, by at most L - 1 rotations of two components each.
 void make_isotropic(const VectorXd& variances, MatrixXd& r);
 
 Method isohash_method();

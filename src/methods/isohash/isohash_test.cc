@@ -121,7 +121,7 @@ TEST(Isohash, OutputsHaveEqualVariancesAndDirectionsStayOrthonormal) {
 
 TEST(Isohash, RefusesMoreBitsThanTheDataHasDirections) {
   EXPECT_BDNN_ERROR(train(steep_gaussian(6, 100), {.method = "isohash", .bits = 7}), misuse,
-                    "7 bits were asked for, but the vectors have dimension 6");
+                    "7 bits need as many directions, but the vectors have dimension 6");
   EXPECT_BDNN_ERROR(train(steep_gaussian(20, 10), {.method = "isohash", .bits = 10}), misuse,
                     "10 vectors vary in at most 9 directions");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "isohash", .bits = 2}), misuse,

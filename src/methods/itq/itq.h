@@ -5,8 +5,8 @@
 //
 //     min over B, R of  || B - R V ||^2,   B in {-1,+1}^(L x m),  R orthogonal.
 //
-// Alternates B = sgn(R V) and R = the rotation closest to B V^T, from a random rotation on. What remains is a network
-// of one affine layer.
+// Starting from a random rotation, alternates B = sgn(R V) and R = the rotation closest to B V^T. What remains is a
+// network of one affine layer.
 #pragma once
 
 #include "methods/method.h"

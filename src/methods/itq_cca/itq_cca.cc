@@ -26,10 +26,10 @@ MatrixXd correlated_directions(const TrainingTask& task, const Moments& moments,
   const std::size_t most = std::min({task.bits, labels.classes - 1, task.x.dimension()});
   const auto pairs = top_eigenpairs(small_gram(deviations.transpose()), std::move(cxx), most);
   if (!pairs) misuse("the covariance of the data is singular; raise regularisation above {}", regularisation);
-  // Directions without correlation are rounding of the means.
+  // Directions without correlation are rounding errors of the means.
   constexpr double kNoise = 1e-10;
   const Eigen::Index found = (pairs->values.array() > kNoise).count();
-  if (found == 0) misuse("the means of all classes are the same; there is no direction in which labels show");
+  if (found == 0) misuse("all classes have the same mean; no direction correlates with the labels");
   const VectorXd rho = pairs->values.head(found).cwiseSqrt();
   return (pairs->vectors.leftCols(found) * rho.asDiagonal()).transpose();
 }
@@ -54,13 +54,13 @@ Method itq_cca_method() {
        .reference =
            "Gong and Lazebnik, Iterative quantization: a Procrustean approach to learning binary codes, CVPR 2011",
        .options = [](ItqCcaOptions& o) -> OptionList {
-         return {word_option("centre", "what is mapped to zero: the mean of the class means, or of the data", o.centre,
+         return {word_option("centre", "point mapped to zero: the mean of the class means, or of the data", o.centre,
                              {"classes", "data"}),
                  real_option("regularisation", "added to the variances, as a share of their mean", o.regularisation, 0,
                              1e6),
                  integer_option("rotations", "alternations of codes and rotation", o.rotations, 0, 100000)};
        },
-       .profiles = {{"paper", "its authors' centre, the mean of the data", {.centre = CcaCentre::data}}},
+       .profiles = {{"paper", "the authors' centre, the mean of the data", {.centre = CcaCentre::data}}},
        .supervised = true,
        .train = train_itq_cca});
 }

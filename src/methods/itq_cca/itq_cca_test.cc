@@ -159,7 +159,7 @@ TEST(ItqCca, MeansThatAreAllTheSameAreRefused) {
     labels.push_back(i % 2);
   }
   EXPECT_BDNN_ERROR(train(Vectors(2, 40, values), {.method = "itq-cca", .bits = 2, .labels = labels}), misuse,
-                    "the means of all classes are the same");
+                    "all classes have the same mean");
 }
 
 TEST(ItqCca, ASingularCovarianceNeedsRegularisation) {

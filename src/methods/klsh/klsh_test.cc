@@ -138,7 +138,7 @@ TEST(Klsh, ALongerCodeStartsWithTheShorterOneForAnyNumberOfBits) {
 
 TEST(Klsh, RefusesWhatCannotBe) {
   EXPECT_BDNN_ERROR(train(gaussian(4, 100, 4), {.method = "klsh", .bits = 2}), misuse,
-                    "300 anchors were asked for, and they are samples, of which there are 100");
+                    "300 anchors cannot be chosen from 100 samples");
   EXPECT_BDNN_ERROR(train(gaussian(4, 100, 4), {.method = "klsh", .bits = 2, .set = {{"anchors", "30"}}}), misuse,
                     "each bit takes 30 anchors out of 30");
   EXPECT_BDNN_ERROR(train(Vectors(4, 400, std::vector<float>(1600, 7.5F)), {.method = "klsh", .bits = 2}), misuse,

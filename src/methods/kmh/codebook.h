@@ -20,13 +20,13 @@ struct Codebook {
 // The corners of the cube [-s, s]^b in the first b coordinates: coordinate k is s where bit k is set. E_aff is 0.
 Codebook cube_codebook(std::size_t dimension, std::size_t bits, double scale);
 
-// All that E needs to know of the samples once they have their codewords.
+// All that E depends on, given the codewords of the samples.
 struct CellSums {
   VectorXd counts;  // n_i
   MatrixXd sums;    // d x 2^b: the sum of the samples of each codeword
 };
 
-// E_quan without the mean of ||x||^2, which no codeword changes; and E_aff.
+// E_quan without the mean of ||x||^2, which does not depend on the codewords; and E_aff.
 double quantization_error(const Codebook& book, const CellSums& cells);
 double affinity_error(const Codebook& book, const CellSums& cells);
 

@@ -31,7 +31,7 @@ std::vector<std::size_t> equal_parts(std::size_t total, std::size_t parts) {
   return sizes;
 }
 
-// All principal directions whose variance the covariance tells from rounding, and never fewer than there are bits.
+// All principal directions whose variance exceeds rounding errors, and never fewer than there are bits.
 PrincipalDirections directions_of(const Vectors& x, const Moments& moments, std::size_t bits, Threads& threads) {
   constexpr double kDoubtful = 1e-5;  // of the largest: the rounding of a covariance from products in float
   const Eigenpairs all = top_eigenpairs(moments.covariance, std::min(x.dimension(), x.size() - 1));
@@ -250,7 +250,7 @@ Method kmh_method() {
        .reference = "He, Wen and Sun, K-means hashing: an affinity-preserving quantization method for learning binary "
                     "compact codes, CVPR 2013",
        .options = [](KmhOptions& o) -> OptionList {
-         return {integer_option("block", "bits of a subspace", o.block, 1,
+         return {integer_option("block", "bits per subspace", o.block, 1,
                                 static_cast<int>(FormOf<ProductQuantizer>::kMostPartBits)),
                  real_option("lambda", "weight of the distances between codewords", o.lambda, 0, 1e6),
                  integer_option("iterations", "alternations of indices and codewords", o.iterations, 0, 100000)};

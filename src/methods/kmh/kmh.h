@@ -1,8 +1,8 @@
 // K-means Hashing (He, Wen and Sun, CVPR 2013).
 //
 // Quantizes by k-means with 2^b codewords in each subspace of b bits; the index of a codeword is its code. Besides the
-// error of quantization it lowers the difference between the codewords' Euclidean distances and those that stand for
-// the Hamming distances h of their indices:
+// quantization error, it lowers the difference between the codewords' Euclidean distances and the distances that
+// represent the Hamming distances h of their indices:
 //
 //     min over c, i of  1/n sum over x of ||x - c_i(x)||^2
 //                       + lambda sum over i, j of n_i n_j / n^2 (||c_i - c_j|| - 2 s sqrt(h(i, j)))^2
@@ -17,7 +17,7 @@
 namespace bdnn {
 
 struct KmhOptions {
-  int block = 4;        // b, where it divides the bits; else the most bits of a subspace
+  int block = 4;        // b, if it divides the number of bits; else the most bits of a subspace
   double lambda = 10;   // weight of the distances between codewords
   int iterations = 50;  // alternations of indices and codewords
 };

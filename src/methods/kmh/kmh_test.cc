@@ -343,7 +343,7 @@ TEST(Kmh, ShiftingAndScalingTheDataChangesHardlyAnyCode) {
 
 TEST(Kmh, MistakesAreRefused) {
   EXPECT_BDNN_ERROR(train(mixture(6, 100), {.method = "kmh", .bits = 7}), misuse,
-                    "7 bits were asked for, but the vectors have dimension 6");
+                    "7 bits need as many directions, but the vectors have dimension 6");
   EXPECT_BDNN_ERROR(train(mixture(20, 10), {.method = "kmh", .bits = 10}), misuse,
                     "10 vectors vary in at most 9 directions");
   EXPECT_BDNN_ERROR(train(Vectors(4, 50, std::vector<float>(200, 7.5F)), {.method = "kmh", .bits = 2}), misuse,
@@ -356,7 +356,7 @@ TEST(Kmh, MistakesAreRefused) {
     flat.insert(flat.end(), {a, b, a + b, 1.0F});
   }
   EXPECT_BDNN_ERROR(train(Vectors(4, 1000, flat), {.method = "kmh", .bits = 3}), misuse,
-                    "varies in only 2 directions, 3 bits need as many; ask for at most 2 bits");
+                    "varies in only 2 directions, too few for 3 bits; ask for at most 2 bits");
   EXPECT_EQ(train(Vectors(4, 1000, flat), {.method = "kmh", .bits = 2}).bits(), 2U);
   EXPECT_BDNN_ERROR(train(mixture(6, 100), {.method = "kmh", .bits = 4, .set = {{"block", "9"}}}), misuse,
                     "block is 1 to 8");

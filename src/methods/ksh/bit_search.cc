@@ -9,7 +9,7 @@
 namespace bdnn {
 namespace {
 
-// A step that changes f by less ends the descent: what the authors' rule is at their 2,000 samples.
+// A step that changes f by less ends the descent: the authors' rule at their 2,000 samples.
 constexpr double kSettled = 5e-6;
 
 template <class Part>

@@ -1,6 +1,7 @@
 // One bit of KSH: the weights w of b = sgn(Z^T w) for which b^T R b is large, Z holding the features of the samples.
 //
-// First with the sign left out: the leading eigenvector of Z R Z^T. Then from there with a sigmoid in its place,
+// First without the sign: the leading eigenvector of Z R Z^T. Then, starting there, with a sigmoid in place of the
+// sign,
 //
 //     min over w of  f(w) = - y^T R y / m^2,   y = 2 / (1 + exp(-Z^T w)) - 1,
 //
@@ -25,7 +26,7 @@ class BitSearch {
   double smoothed(const VectorXf& u) const;
   double smoothed(const VectorXf& u, VectorXd& gradient) const;
 
-  // The best point of at most `steps` steps from w on; `stages` receives f before the first step and after each one.
+  // The best point of at most `steps` steps from w; `stages` receives f before the first step and after each one.
   VectorXd descend(VectorXd w, int steps, std::vector<double>* stages = nullptr) const;
 
  private:

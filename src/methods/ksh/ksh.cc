@@ -59,7 +59,7 @@ WhitenedFeatures whitened_features(const AnchorNetwork& anchors, const Vectors& 
 }
 
 Trained train_ksh(const TrainingTask& task, const KshOptions& options) {
-  mean_of(task.x, task.threads);  // finds numbers that are not finite, where they stand in all the data
+  mean_of(task.x, task.threads);  // reports numbers that are not finite, by their row in the whole data
   LabelledSamples samples = labelled_samples(task.x, task.labels, options.per_class, task.seed, "ksh");
   const std::size_t count = anchor_count(options.anchors, KshOptions().anchors, samples.x.size());
   AnchorNetwork function = sample_anchors(samples.x, count, options.width, task.seed, task.threads);
@@ -110,10 +110,10 @@ Method ksh_method() {
        .reference = "Liu, Wang, Ji, Jiang and Chang, Supervised hashing with kernels, CVPR 2012",
        .options = [](KshOptions& o) -> OptionList {
          return {
-             integer_option("anchors", "random samples that Gaussians stand at", o.anchors, 1, 20000),
-             real_option("width", "of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6, 1e6),
-             integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0,
-                            1 << 30),
+             integer_option("anchors", "random samples at which Gaussians are centred", o.anchors, 1, 20000),
+             real_option("width", "width of the Gaussians: exp(-d^2 / (width * mean squared distance))", o.width, 1e-6,
+                         1e6),
+             integer_option("per_class", "random samples of each class to learn from; 0: all", o.per_class, 0, 1 << 30),
              integer_option("steps", "gradient steps per bit, at most", o.steps, 0, 100000),
              real_option("ridge", "added to the variances of the features, as a share of the largest", o.ridge, 1e-12,
                          1)};

@@ -6,8 +6,8 @@
 //
 // where phi(x) holds Gaussians at anchors, which are random samples. Bits are found one after the other: bit k
 // maximises b^T R b, where R = L S - (b_1 b_1^T + ... + b_(k-1) b_(k-1)^T) is what the earlier ones leave. First by the
-// leading eigenvector, with the sign left out; then by gradient steps, with a sigmoid in its place; the better of both
-// is kept. R is m x m and never formed (label_residual.h): all is linear in the samples.
+// leading eigenvector, without the sign; then by gradient steps, with a sigmoid in its place; the better of the two is
+// kept. R is m x m and never formed (label_residual.h): the cost is linear in the samples.
 #pragma once
 
 #include "methods/method.h"
@@ -15,9 +15,9 @@
 namespace bdnn {
 
 struct KshOptions {
-  int anchors = 300;    // no more than samples, where this default is left as it is
+  int anchors = 300;    // the default is capped at the number of samples
   double width = 2;     // of the Gaussians: exp(-d^2 / (width * mean squared distance))
-  int per_class = 0;    // samples of each class to learn from, at random; 0: all
+  int per_class = 0;    // random samples of each class to learn from; 0: all
   int steps = 100;      // gradient steps per bit, at most
   double ridge = 1e-6;  // added to the variances of the features, as a share of the largest
 };

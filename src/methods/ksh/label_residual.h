@@ -1,4 +1,4 @@
-// What the bits found so far leave of the pairs of labels, in KSH's words the residue:
+// What remains of the pairs of labels after the bits found so far (KSH calls it the residue):
 //
 //     R = L S - sum over k of b_k b_k^T,   S_ij = +1 in the same class, -1 otherwise.
 //
@@ -7,7 +7,7 @@
 //     y^T R y = L (2 ||Y y||^2 - (1^T y)^2) - ||B y||^2,
 //     (R y)_i = L (2 (Y y)_class of i - 1^T y) - b_i^T (B y),
 //
-// and all that is needed of y are its sums over the classes, Y y, and over the bits, B y.
+// and only the sums of y over the classes, Y y, and over the bits, B y, are needed.
 #pragma once
 
 #include "base/blocks.h"
@@ -44,7 +44,7 @@ class LabelResidual {
   // (R y) of a range.
   void multiply(const Range& range, const Sums& sums, float* ry) const;
 
-  // Takes off b b^T, where b holds -1 and +1.
+  // Subtracts b b^T, where b holds -1 and +1.
   void subtract(const VectorXf& b, Threads& threads);
 
   // ||H^T H / L - S||^2 / m^2, the mean over pairs, with the bits so far and zeros for the others: ||R||^2 / (L m)^2.

@@ -4,7 +4,7 @@
 //
 //     Z (L S) Z^T = L (2 (Z Y^T)(Z Y^T)^T - (Z 1)(Z 1)^T),
 //
-// and each bit b takes off (Z b)(Z b)^T.
+// and each bit b subtracts (Z b)(Z b)^T.
 #pragma once
 
 #include "base/threads.h"
@@ -18,7 +18,7 @@ class ProjectedResidual {
   // Before the first of L bits. z is features x m, and every sample has a class.
   ProjectedResidual(const MatrixXf& z, const ClassLabels& labels, std::size_t bits, Threads& threads);
 
-  // Takes off the bit b, given Z b.
+  // Subtracts the bit b, given Z b.
   void subtract(const VectorXd& zb) { value_ -= zb * zb.transpose(); }
 
   const MatrixXd& value() const { return value_; }

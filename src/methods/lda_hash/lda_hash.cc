@@ -13,13 +13,13 @@
 namespace bdnn {
 namespace {
 
-// Rows of length D, the best first; at most `most`, and none that `dif` would rather not have.
+// Rows of length D, the best first; at most `most`, without those that `dif` rejects.
 MatrixXd directions_of(const PairCovariances& pairs, const LdaHashOptions& options, std::size_t most) {
   if (options.projection == PairProjection::dif) {
     const Eigenpairs top = top_eigenpairs(pairs.different - options.alpha * pairs.same, most);
     const Eigen::Index useful = (top.values.array() > 0).count();
     if (useful == 0) {
-      misuse("in no direction do different classes differ {} times as much as one class does; lower alpha",
+      misuse("in no direction do different classes differ {} times as much as samples of one class; lower alpha",
              options.alpha);
     }
     return top.vectors.leftCols(useful).transpose();
@@ -50,7 +50,7 @@ MatrixXd with_rotations(const MatrixXd& directions, std::size_t bits, std::uint6
 
 Trained train_lda_hash(const TrainingTask& task, const LdaHashOptions& options) {
   task.progress.update("covariances of pairs", 0, 2);
-  mean_of(task.x, task.threads);  // finds numbers that are not finite
+  mean_of(task.x, task.threads);  // reports numbers that are not finite
   const ClassLabels labels = number_classes(task.labels, "lda-hash");
   const ClassMeans means = class_means(task.x, labels, task.threads);
   task.progress.update("covariances of pairs", 1, 2);
@@ -73,15 +73,15 @@ Trained train_lda_hash(const TrainingTask& task, const LdaHashOptions& options) 
 Method lda_hash_method() {
   return make_method<LdaHashOptions>(
       {.name = "lda-hash",
-       .summary = "discriminant directions, thresholds that tell pairs of a class from other pairs",
+       .summary = "discriminant directions; thresholds that separate pairs of one class from other pairs",
        .reference =
            "Strecha, Bronstein, Bronstein and Fua, LDAHash: improved matching with smaller descriptors, PAMI 2012",
        .options = [](LdaHashOptions& o) -> OptionList {
          return {word_option("projection", "ratio of the covariances of pairs, or their difference", o.projection,
                              {"lda", "dif"}),
-                 real_option("alpha", "of dif: weight of pairs of the same class", o.alpha, 0, 1e6),
+                 real_option("alpha", "for dif: weight of pairs of the same class", o.alpha, 0, 1e6),
                  real_option("regularisation",
-                             "of lda: added to the variances of pairs of the same class, as a share of their mean",
+                             "for lda: added to the variances of pairs of the same class, as a share of their mean",
                              o.regularisation, 0, 1e6),
                  word_option("more",
                              "bits beyond classes - 1: random rotations of the directions, or eigenvectors that follow",

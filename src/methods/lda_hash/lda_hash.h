@@ -20,8 +20,8 @@ enum class MoreBits { rotations, eigenvectors };
 
 struct LdaHashOptions {
   PairProjection projection = PairProjection::lda;
-  double alpha = 1;                     // of dif: the weight of pairs of the same class
-  double regularisation = 1e-2;         // r of lda, as a share of the mean variance of a dimension
+  double alpha = 1;                     // for dif: weight of pairs of the same class
+  double regularisation = 1e-2;         // for lda: r, as a share of the mean variance of a dimension
   MoreBits more = MoreBits::rotations;  // where bits beyond classes - 1 come from
 };
 

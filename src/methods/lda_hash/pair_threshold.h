@@ -1,4 +1,4 @@
-// The threshold of one bit that tells pairs of the same class from pairs of different classes best.
+// The threshold of one bit that best separates pairs of the same class from pairs of different classes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace bdnn {
 
 struct PairThreshold {
   double threshold = 0;  // the bit is set from here on
-  double errors = 1;     // false negatives (pairs of one class that differ) + false positives (others that agree)
+  double errors =
+      1;  // rate of false negatives (pairs of one class that differ) + of false positives (other pairs that agree)
 };
 
 // Over all pairs of labelled samples, exactly: `values` holds the projection of every sample, `stride` apart. With a_c

@@ -14,7 +14,7 @@ Trained train_lsh(const TrainingTask& task, const LshOptions& options) {
   for (auto row : w.rowwise()) {
     for (double& entry : row) entry = random.normal();
   }
-  VectorXd mean = mean_of(task.x, task.threads);  // also finds numbers that are not finite
+  VectorXd mean = mean_of(task.x, task.threads);  // also reports numbers that are not finite
   if (!options.centre) mean.setZero();
   return {affine_network(w, mean)};
 }
@@ -27,7 +27,7 @@ Method lsh_method() {
        .summary = "random hyperplanes through the data's mean",
        .reference = "Charikar, Similarity estimation techniques from rounding algorithms, STOC 2002",
        .options = [](LshOptions& o) -> OptionList {
-         return {flag_option("centre", "hyperplanes through the data's mean, else through the origin", o.centre)};
+         return {flag_option("centre", "hyperplanes through the data's mean; false: through the origin", o.centre)};
        },
        .train = train_lsh});
 }

@@ -76,12 +76,12 @@ double error_on(const Labelled& samples, const TargetCodes& class_codes, const A
   return total / static_cast<double>(samples.set.size());
 }
 
-// `function` has the anchors, and a width of 1. Of widths that double, the one from which codes of classes are best
-// predicted for held-out samples.
+// Tries widths that double, and keeps the one with which codes of classes are predicted best for held-out samples.
+// `function` has the anchors, and a width of 1.
 double choose_width(const TrainingTask& task, const ClassLabels& labels, const std::vector<std::uint32_t>& rows,
                     AnchorNetwork function, const SdhOptions& options) {
   constexpr double kUsual = 0.5;
-  constexpr std::size_t kFewest = 50;       // labelled samples, below which nothing is held out
+  constexpr std::size_t kFewest = 50;       // with fewer labelled samples, nothing is held out
   constexpr std::size_t kTrain = 8 * 1024;  // the best width hardly changes with more
   constexpr std::size_t kHeldOut = 2 * 1024;
   if (rows.size() < kFewest) return kUsual;
@@ -122,7 +122,7 @@ double choose_width(const TrainingTask& task, const ClassLabels& labels, const s
       least = found;
       best = width;
     }
-    if (best != from) break;  // it is on this side
+    if (best != from) break;  // the optimum is on this side
   }
   return best;
 }
@@ -167,14 +167,16 @@ Method sdh_method() {
          return {
              integer_option("anchors", "random samples with a Gaussian around each", o.anchors, 1, 10000),
              optional_real_option(
-                 "width", "of the Gaussians, as a share of the mean squared distance; auto: by held-out samples",
+                 "width",
+                 "width of the Gaussians, as a share of the mean squared distance; auto: chosen on held-out samples",
                  o.width, 1e-4, 1e4),
-             word_option("loss", "of the classifier: the squared error, or one linear SVM per class", o.loss,
+             word_option("loss", "loss of the classifier: the squared error, or one linear SVM per class", o.loss,
                          {"squared", "hinge"}),
-             real_option("lambda", "decay of the classifier", o.lambda, 1e-9, 1e12),
-             real_option("nu", "weight of the distance of codes and their predictions", o.nu, 0, 1e12),
-             real_option("decay", "of the predictor, as a share of the mean variance of a Gaussian", o.decay, 0, 1e6),
-             integer_option("iterations", "of the three steps", o.iterations, 1, 100000)};
+             real_option("lambda", "weight decay of the classifier", o.lambda, 1e-9, 1e12),
+             real_option("nu", "weight of the distance between codes and their predictions", o.nu, 0, 1e12),
+             real_option("decay", "weight decay of the predictor, as a share of the mean variance of a Gaussian",
+                         o.decay, 0, 1e6),
+             integer_option("iterations", "iterations of the three steps", o.iterations, 1, 100000)};
        },
        .supervised = true,
        .train = train_sdh});

@@ -1,6 +1,6 @@
 // The three steps of SDH (methods/sdh/sdh.h), as functions of sums over samples.
 //
-// phi(x) is not kept: each B step computes it again, tile by tile, and adds up what the next G and F steps need. So an
+// phi(x) is not kept: each B step computes it again, tile by tile, and sums what the next G and F steps need. So an
 // iteration reads the samples once, and memory holds one bit per sample and bit of code, and n x n numbers for n
 // anchors.
 #pragma once

@@ -7,7 +7,7 @@
 namespace bdnn {
 
 // Encoder and decoder as one network, D -> s_1 -> ... -> L -> ... -> s_1 -> D, whose hidden layers squash by the
-// sigmoid. Noise is added to what the L units of the code see.
+// sigmoid. Noise is added to the inputs of the L units of the code.
 template <class T>
 class Autoencoder {
  public:
@@ -15,8 +15,8 @@ class Autoencoder {
 
   const LayerSizes& sizes() const { return sizes_; }
 
-  // The mean loss over the samples x (D x samples), given noise (L x samples); sets its gradient. With z what the last
-  // layer gives, a sample's loss is the cross-entropy of sigmoid(z) for logistic units, 1/2 ||z - x||^2 for Gaussian
+  // The mean loss over the samples x (D x samples), given noise (L x samples); sets its gradient. With z the last
+  // layer's values, a sample's loss is the cross-entropy of sigmoid(z) for logistic units, 1/2 ||z - x||^2 for Gaussian
   // ones.
   double evaluate(const T* parameters, const T* x, const T* noise, std::size_t samples, T* gradient);
 

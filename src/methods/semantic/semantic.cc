@@ -46,7 +46,7 @@ Extent extent_of(const Vectors& x, const VectorXd& mean, Threads& threads) {
   return total;
 }
 
-// How the first machine sees the vectors, by one factor for all dimensions.
+// How vectors are scaled for the first machine, by one factor for all dimensions.
 Scaling scaling_for(const TrainingTask& task, VisibleUnits units) {
   const Vectors& x = task.x;
   VectorXd mean = mean_of(x, task.threads);
@@ -69,7 +69,7 @@ LayerSizes encoder_sizes(const TrainingTask& task, const SemanticOptions& option
   return LayerSizes(units);
 }
 
-// What layers give for a batch, a piece of it per thread at a time.
+// The outputs of layers for a batch, a piece of it per thread at a time.
 void pass_through(const LayerStack<float>& stack, const float* x, std::size_t samples, Threads& threads,
                   std::vector<float>& out) {
   constexpr std::size_t kPiece = 56;
@@ -221,24 +221,28 @@ Method semantic_method() {
            "Salakhutdinov and Hinton, Semantic hashing, International Journal of Approximate Reasoning 50(7), 2009",
        .options = [](SemanticOptions& o) -> OptionList {
          return {
-             text_option("hidden", "units of the hidden layers; auto: two of the dimension, from 64 to 200", o.hidden,
-                         "a list such as 500,500, or auto"),
-             word_option("visible", "what vectors are to the first machine: real numbers, or probabilities", o.visible,
-                         {"logistic", "gaussian"}),
+             text_option("hidden",
+                         "units of the hidden layers; auto: two layers as wide as the vectors, but 64 to 200 units",
+                         o.hidden, "a list such as 500,500, or auto"),
+             word_option("visible", "how the first machine takes vectors: as probabilities (logistic) or real numbers",
+                         o.visible, {"logistic", "gaussian"}),
              integer_option("first_steps",
-                            "of contrastive divergence for each machine, each on one batch; sees first_steps x batch "
-                            "samples, or all",
+                            "steps of contrastive divergence per machine, on one batch each; sees first_steps x batch "
+                            "samples, or all if fewer",
                             o.first_steps, 0, 100000000),
-             real_option("first_rate", "of these; a hundredth of it where units are Gaussian", o.first_rate, 1e-12,
+             real_option("first_rate", "learning rate of these steps; a hundredth of it for Gaussian units",
+                         o.first_rate, 1e-12, 1e3),
+             real_option("momentum", "momentum of these steps", o.momentum, 0, 0.999),
+             real_option("first_decay", "weight decay of the machines", o.first_decay, 0, 1e3),
+             integer_option(
+                 "steps",
+                 "steps of Adam in fine-tuning, on one batch each; sees steps x batch samples, or all if fewer",
+                 o.steps, 0, 100000000),
+             real_option("rate", "learning rate of the first of these; falls to zero along a cosine", o.rate, 1e-12,
                          1e3),
-             real_option("momentum", "of these", o.momentum, 0, 0.999),
-             real_option("first_decay", "decay of the machines' weights", o.first_decay, 0, 1e3),
-             integer_option("steps", "of fine-tuning by Adam, each on one batch; sees steps x batch samples, or all",
-                            o.steps, 0, 100000000),
-             real_option("rate", "of the first of these; falls to zero along a cosine", o.rate, 1e-12, 1e3),
              integer_option("batch", "samples per step", o.batch, 1, 1 << 20),
-             real_option("noise", "standard deviation of what is added to the code layer's inputs", o.noise, 0, 1e6),
-             word_option("threshold", "of the code layer's sigmoids: one half, or their medians", o.threshold,
+             real_option("noise", "standard deviation of the noise added to the code layer's inputs", o.noise, 0, 1e6),
+             word_option("threshold", "threshold of the code layer's sigmoids: one half, or their medians", o.threshold,
                          {"half", "median"})};
        },
        .profiles = {{"paper", "the authors' layers and units, and their steps on 20-newsgroups",

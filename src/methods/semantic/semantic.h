@@ -28,8 +28,8 @@ struct SemanticOptions {
   std::string hidden = "auto";
   VisibleUnits visible = VisibleUnits::gaussian;
   int first_steps = 1000;     // of contrastive divergence, for each machine
-  double first_rate = 0.1;    // of it; a hundredth where the visible units are Gaussian
-  double momentum = 0.9;      // of it
+  double first_rate = 0.1;    // its learning rate; a hundredth of it for Gaussian visible units
+  double momentum = 0.9;      // its momentum
   double first_decay = 2e-4;  // of the machines' weights
   int steps = 2000;           // of fine-tuning, by Adam
   double rate = 3e-3;         // of its first step; falls to zero along a cosine

@@ -26,7 +26,7 @@ struct SpectralMode {
   bool operator==(const SpectralMode&) const = default;
 };
 
-// The `count` modes with the smallest eigenvalues for a box of these widths, smallest first; of equal ones, that of the
+// The `count` modes with the smallest eigenvalues for a box of these widths, smallest first; ties go to the
 // earlier direction. The constant mode, k = 0, is left out.
 std::vector<SpectralMode> smoothest_modes(const VectorXd& widths, std::size_t count);
 

@@ -27,7 +27,7 @@ double distance(const Vectors& x, std::size_t i, std::size_t j) {
   return std::sqrt(sum);
 }
 
-// Progress of a search for neighbours, under the name of what it is for.
+// Progress of a search for neighbours, under the name of its purpose.
 class SearchProgress final : public Progress {
  public:
   SearchProgress(Progress& progress, std::string stage) : progress_(progress), stage_(std::move(stage)) {}
@@ -39,10 +39,10 @@ class SearchProgress final : public Progress {
   std::string stage_;
 };
 
-// The mean distance of random samples to their nearest neighbour but so many.
+// The mean distance of random samples to their k-th nearest neighbour.
 double mean_neighbour_distance(const TrainingTask& task, const SklshOptions& options, Random& random) {
   const Vectors& x = task.x;
-  if (x.size() < 2) misuse("there is one vector only, and so no distance to learn from; give more");
+  if (x.size() < 2) misuse("a single vector has no distances to learn from; give more");
   const std::size_t count =
       options.sampled == 0 ? x.size() : std::min(x.size(), static_cast<std::size_t>(options.sampled));
   const auto rows = random_rows(x.size(), count, random);
@@ -57,13 +57,13 @@ double mean_neighbour_distance(const TrainingTask& task, const SklshOptions& opt
   const double mean = sum / static_cast<double>(count);
   if (!std::isfinite(mean)) failure("the training data is so large that its squares overflow; scale it down");
   if (!(mean > 0)) {
-    misuse("the vectors are the same as their {} nearest neighbours; there is no distance to learn from", search.k);
+    misuse("the vectors equal their {} nearest neighbours; there is no distance to learn from", search.k);
   }
   return mean;
 }
 
 Trained train_sklsh(const TrainingTask& task, const SklshOptions& options) {
-  const VectorXd mean = mean_of(task.x, task.threads);  // also finds numbers that are not finite
+  const VectorXd mean = mean_of(task.x, task.threads);  // also reports numbers that are not finite
   Random random(task.seed);
   const double sigma = options.width * mean_neighbour_distance(task, options, random);
   MatrixXd w(task.bits, task.x.dimension());
@@ -92,11 +92,12 @@ Method sklsh_method() {
        .summary = "random waves of a bandwidth from the data, cut at random heights",
        .reference = "Raginsky and Lazebnik, Locality-sensitive binary codes from shift-invariant kernels, NIPS 2009",
        .options = [](SklshOptions& o) -> OptionList {
-         return {integer_option("neighbour", "nearest neighbour whose mean distance is the bandwidth", o.neighbour, 1,
-                                1000000),
-                 integer_option("sampled", "random vectors whose neighbours, among all, give the bandwidth; 0: all",
-                                o.sampled, 0, 1000000000),
-                 real_option("width", "bandwidth in units of that distance", o.width, 1e-3, 1e3)};
+         return {
+             integer_option("neighbour", "rank of the nearest neighbour whose mean distance is the bandwidth",
+                            o.neighbour, 1, 1000000),
+             integer_option("sampled", "random vectors whose neighbours among all vectors give the bandwidth; 0: all",
+                            o.sampled, 0, 1000000000),
+             real_option("width", "bandwidth in units of that distance", o.width, 1e-3, 1e3)};
        },
        .train = train_sklsh});
 }

@@ -15,8 +15,8 @@
 namespace bdnn {
 
 struct SklshOptions {
-  int neighbour = 50;  // whose distance is the bandwidth; the farthest, if there are fewer
-  int sampled = 250;   // samples whose neighbours are sought, among all samples; 0: all
+  int neighbour = 50;  // rank of the neighbour whose distance is the bandwidth; the farthest, if there are fewer
+  int sampled = 250;   // samples whose neighbours among all samples are found; 0: all
   double width = 1;    // sigma in units of that distance
 };
 

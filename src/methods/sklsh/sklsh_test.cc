@@ -133,8 +133,9 @@ TEST(Sklsh, FarFromTheOriginItWorksAsWell) {
 
 TEST(Sklsh, RefusesDataWithoutDistances) {
   EXPECT_BDNN_ERROR(train(Vectors(4, 80, std::vector<float>(320, 7.5F)), {.method = "sklsh", .bits = 2}), misuse,
-                    "the same as their 50 nearest neighbours");
-  EXPECT_BDNN_ERROR(train(gaussian(4, 1, 1), {.method = "sklsh", .bits = 2}), misuse, "one vector only");
+                    "the vectors equal their 50 nearest neighbours");
+  EXPECT_BDNN_ERROR(train(gaussian(4, 1, 1), {.method = "sklsh", .bits = 2}), misuse,
+                    "a single vector has no distances");
 }
 
 }  // namespace

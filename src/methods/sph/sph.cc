@@ -11,7 +11,7 @@
 namespace bdnn {
 namespace {
 
-// Pivots so far out are hyperplanes in all but name; farther still, floats no longer tell their distances apart.
+// Spheres with pivots this far out are practically hyperplanes; beyond, floats cannot tell distances apart.
 constexpr double kFarthest = 1000;
 
 // `count` random samples, in their order.
@@ -77,7 +77,7 @@ void set_radii(AnchorNetwork& function, const Vectors& x, Threads& threads) {
 
 Trained train_sph(const TrainingTask& task, const SphOptions& options) {
   Random random(task.seed);
-  const VectorXd centre = mean_of(task.x, task.threads);  // also finds numbers that are not finite
+  const VectorXd centre = mean_of(task.x, task.threads);  // also reports numbers that are not finite
   const auto most = static_cast<std::size_t>(options.samples);
   const bool sampled = most > 0 && most < task.x.size();
   const Vectors x = sampled ? draw(task.x, most, random) : task.x;
@@ -110,20 +110,20 @@ Trained train_sph(const TrainingTask& task, const SphOptions& options) {
 Method sph_method() {
   return make_method<SphOptions>(
       {.name = "sph",
-       .summary = "spheres that hold half of the data each, and a quarter in pairs",
+       .summary = "spheres that each hold half of the data, and share a quarter in pairs",
        .reference = "Heo, Lee, He, Chang and Yoon, Spherical hashing, CVPR 2012",
        .options = [](SphOptions& o) -> OptionList {
-         return {
-             integer_option("pivot_samples", "random samples whose mean a pivot starts from", o.pivot_samples, 1,
-                            1000000),
-             real_option("overlap_error", "stop when overlaps are this close to a quarter on average, in parts of it",
-                         o.overlap_error, 0, 1),
-             real_option("overlap_spread", "and their standard deviation is this small, in parts of a quarter",
-                         o.overlap_spread, 0, 1),
-             integer_option("iterations", "moves at most", o.iterations, 0, 100000),
-             integer_option("samples", "random samples to place the spheres by; 0: all", o.samples, 0, 2000000000)};
+         return {integer_option("pivot_samples", "each pivot starts as the mean of this many random samples",
+                                o.pivot_samples, 1, 1000000),
+                 real_option("overlap_error",
+                             "stop when overlaps differ from a quarter by at most this share of it on average",
+                             o.overlap_error, 0, 1),
+                 real_option("overlap_spread", "and their standard deviation is at most this share of a quarter",
+                             o.overlap_spread, 0, 1),
+                 integer_option("iterations", "moves of the spheres, at most", o.iterations, 0, 100000),
+                 integer_option("samples", "random samples to place the spheres by; 0: all", o.samples, 0, 2000000000)};
        },
-       .profiles = {{"paper", "a sample of 10,000, as its authors take", {.samples = 10000}}},
+       .profiles = {{"paper", "a sample of 10,000, as in the authors' experiments", {.samples = 10000}}},
        .train = train_sph});
 }
 

@@ -18,10 +18,10 @@
 namespace bdnn {
 
 struct SphOptions {
-  int pivot_samples = 10;        // a pivot starts as the mean of so many random samples
-  double overlap_error = 0.1;    // stop when |o_kl - m/4| is on average at most this part of m/4 ...
-  double overlap_spread = 0.15;  // ... and the standard deviation of o_kl is at most this one
-  int iterations = 100;          // but after so many moves at the latest
+  int pivot_samples = 10;        // a pivot starts as the mean of this many random samples
+  double overlap_error = 0.1;    // stop when |o_kl - m/4| is on average at most this share of m/4 ...
+  double overlap_spread = 0.15;  // ... and the standard deviation of o_kl at most this share
+  int iterations = 100;          // moves of the spheres, at most
   int samples = 0;               // place the spheres by a random sample of this size; 0: by all samples
 };
 

@@ -10,11 +10,12 @@
 
 namespace bdnn {
 
-// L pivots, each with the radius that holds half of the samples, and how many samples each pair of spheres shares.
+// L pivots, each with the radius that encloses half of the samples, and the number of samples each pair of spheres
+// shares.
 //
 // Forces point along differences of pivots, so every pivot stays a combination of the first ones, P = A P_0. The
 // samples are read once, for P_0 x; from then on a move costs an L x L product per sample, whatever the dimension.
-// Memory: 4 L bytes per sample for these products, 4 for its length, and 128 in which distances take turns.
+// Memory: 4 L bytes per sample for these products, 4 for its length, and 128 for distances, a few bits at a time.
 class Spheres {
  public:
   // `first_pivots` (L x D) and the samples are seen from `centre`. Samples that are all the same raise Error.
@@ -31,7 +32,7 @@ class Spheres {
   // L x D, seen from the centre.
   MatrixXd pivots() const;
 
-  // The distance of the farthest pivot from the centre, in root mean squares of the samples' own.
+  // The distance of the farthest pivot from the centre, in units of the root mean square distance of the samples.
   double reach() const;
 
  private:
@@ -56,7 +57,7 @@ class Spheres {
   MatrixXd overlaps_;
 };
 
-// The deviation of the overlaps of pairs from m/4, in parts of m/4.
+// The deviation of the overlaps of pairs from m/4, as a share of m/4.
 struct OverlapError {
   double mean = 0;       // of |o_kl - m/4|
   double deviation = 0;  // the standard deviation of o_kl

@@ -24,7 +24,7 @@ Reconstruction::Reconstruction(std::size_t bits, std::size_t dimension, const Re
 
 void Reconstruction::fit(const RidgeSums& sums) {
   decoder_ = fit_ridge(sums, options_.decay);
-  // As a checkpoint keeps it, so that what was resumed computes with the same number.
+  // Rounded as in a checkpoint, so that a resumed training computes with the same number.
   error_ = static_cast<double>(static_cast<float>(mean_squared_error(sums, decoder_)));
 }
 
@@ -37,7 +37,7 @@ void Reconstruction::start(const TrainingSet& set, TargetCodes& codes) {
                 }));
 }
 
-// A decoder by groups goes on from where a linear one has come to: its first codes then mean something bit by bit.
+// A decoder by groups starts from the codes of a linear one, whose bits have a meaning of their own.
 int Reconstruction::linear_rounds() const {
   return options_.group == 1 ? options_.code_rounds : options_.code_rounds / 4;
 }

@@ -7,7 +7,7 @@
 
 namespace bdnn {
 
-// What the B step starts from.
+// The codes that the B step starts from.
 enum class CodeStart { zero, outputs };
 
 struct ReconstructionOptions {
@@ -43,8 +43,8 @@ class Reconstruction final : public CodeStep {
  private:
   void fit(const RidgeSums& sums);
   int linear_rounds() const;
-  // The B step and the decoder that follows it. pull(x, first, count, q, b) adds to q what else pulls on the codes, and
-  // sets b to where they start from.
+  // The B step and the decoder that follows it. pull(x, first, count, q, b) adds other pulls on the codes to q, and
+  // sets b to the codes to start from.
   using Pull = std::function<void(const float* x, std::size_t first, std::size_t count, float* q, float* b)>;
   void improve_bits(const TrainingSet& set, TargetCodes& codes, const Pull& pull);
   void improve_groups(const TrainingSet& set, TargetCodes& codes, const Pull& pull);

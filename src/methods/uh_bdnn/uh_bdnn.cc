@@ -14,8 +14,8 @@ namespace {
 // The bits that the decoder takes together.
 enum class Group { automatic, one, four, eight };
 
-// By itself, as many as there are samples to learn the columns of their values from, and no more columns than keep
-// the B step, which goes over the square of their number, in the cache.
+// Automatic: the largest size for which there are enough samples to learn the columns of the values from, and few
+// enough columns that the B step, which works on their square, stays in the cache.
 std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
   constexpr std::size_t kSamplesPerFeature = 5;
   constexpr std::size_t kColumnsInCache = 2048;
@@ -29,10 +29,10 @@ std::size_t size_of(Group group, std::size_t bits, std::size_t samples) {
 
 struct UhBdnnOptions : BinaryNetworkOptions {
   double neighbours = 1;              // weight of the neighbours' term
-  std::optional<double> far;          // in that term, of farther neighbours being nearer than the rest
-  std::optional<double> temperature;  // of it; where these have no value, neighbour_term() has rules
-  int anchors = 5000;                 // samples whose neighbours it knows
-  int near = 50;                      // of their neighbours, how many count as near
+  std::optional<double> far;          // in that term, weight of farther neighbours being nearer than the rest
+  std::optional<double> temperature;  // of that term; neighbour_term() has rules for both defaults
+  int anchors = 5000;                 // samples whose neighbours it uses
+  int near = 50;                      // number of their neighbours that count as near
   CodeStart code_start = CodeStart::outputs;
   int sweeps = 100;            // of the B step at most
   int local_search = 0;        // rounds after a descent of the B step
@@ -52,8 +52,8 @@ struct UhBdnnOptions : BinaryNetworkOptions {
 
 constexpr Lambdas kUhBdnnPaperLambdas{1e-5, 5e-2, 1e-2, 1e-6};
 
-// With the neighbours' term the others only have to keep the outputs near binary and apart; by bit, so that they mean
-// the same at every length. Without it, the paper's.
+// With the neighbours' term, the others only keep the outputs near binary and the bits different; scaled per bit, so
+// that they mean the same at every length. Without it, the paper's.
 Lambdas default_lambdas(std::size_t bits, bool neighbours) {
   const auto l = static_cast<double>(bits);
   return neighbours ? Lambdas{1e-4, 0.08 / l, 3e-3 / l, 1e-6} : kUhBdnnPaperLambdas;
@@ -66,7 +66,7 @@ double commonness(std::size_t neighbours, std::size_t samples) {
 }
 
 // Near neighbours before farther ones, and these before the rest. A low temperature ranks few and near ones better, a
-// high one many and far ones. The rarer near neighbours are, the less they say about all that is farther.
+// high one many and far ones. The rarer near neighbours are, the less they tell about the rest.
 NeighbourTerm neighbour_term(NeighbourLists lists, const UhBdnnOptions& options, std::size_t bits,
                              std::size_t samples) {
   const auto temperature = [&](std::size_t neighbours) {
@@ -100,7 +100,7 @@ UhBdnnOptions uh_bdnn_paper_profile() {
   return options;
 }
 
-// Codes to be rebuilt from: decoder and codes alternate to the end, and the network follows them once.
+// For codes that are decoded: decoder and codes alternate to the end, and the network follows them once.
 UhBdnnOptions recall_profile() {
   UhBdnnOptions options;
   options.neighbours = 0;
@@ -119,15 +119,16 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const Lambdas lambdas = options.lambdas(default_lambdas(task.bits, options.neighbours > 0));
   const std::size_t group = size_of(options.group, task.bits, task.x.size());
   if (group > 1 && options.code_start == CodeStart::zero) {
-    misuse("code_start=zero goes bit by bit; with group={} take code_start=outputs", group);
+    misuse("code_start=zero works bit by bit; with group={}, use code_start=outputs", group);
   }
   if (!BitGroups::is_possible(task.bits, group)) {
     misuse("a decoder cannot take {} bits in groups of {}: 4 is possible up to 2,048 bits, 8 up to 256", task.bits,
            group);
   }
   if (group > 1 && options.neighbours > 0) {
-    misuse("group={} is for codes that a decoder learns; the neighbours' term has its own: set neighbours=0 too",
-           group);
+    misuse(
+        "group={} needs codes learned with the decoder, and the neighbours' term learns others; set neighbours=0 too",
+        group);
   }
   const auto new_step = [&] {
     return std::make_unique<Reconstruction>(
@@ -139,7 +140,8 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
   const auto make_step = [&](const BinaryNetworkData& data) {
     auto step = new_step();
     if (options.neighbours == 0) return step;
-    constexpr std::uint64_t kOtherSeed = 0x6a09e667f3bcc909;  // so that anchors are drawn apart from what is held out
+    constexpr std::uint64_t kOtherSeed =
+        0x6a09e667f3bcc909;  // so that anchors are drawn independently of the held-out samples
     NeighbourLists lists = neighbour_lists(task.x, data.set.rows(), static_cast<std::size_t>(options.anchors),
                                            static_cast<std::size_t>(options.near), task.seed ^ kOtherSeed,
                                            task.threads.count(), task.progress);
@@ -148,7 +150,7 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
     return step;
   };
   const TrainedBinaryNetwork trained = train_binary_network(task, options, lambdas, make_step);
-  // Where the neighbours have their say, codes are the network's own, and the best decoder is the one for these.
+  // With the neighbours' term, the codes are the network's own, and the best decoder is the one for these.
   if (options.neighbours > 0) return {trained.network, {}, trained.outcome};
   const auto kept = new_step();
   kept->restore(trained.state, kept->start_rounds());
@@ -157,21 +159,23 @@ Trained train_uh_bdnn(const TrainingTask& task, const UhBdnnOptions& options) {
 
 OptionList options_of(UhBdnnOptions& o) {
   OptionList options = binary_network_options(o);
-  options.push_back(real_option("neighbours", "weight of the term by which samples find their neighbours; 0: none",
+  options.push_back(real_option("neighbours",
+                                "weight of the neighbours' term, which keeps near neighbours near; 0: no such term",
                                 o.neighbours, 0, 1e12));
   options.push_back(optional_real_option(
-      "far", "in that term, weight of farther neighbours; auto: 0.3 where near ones are rare, down to 0", o.far, 0,
-      1e12));
+      "far", "neighbours' term: weight of farther neighbours; auto: 0.3 if near ones are rare, down to 0 if not", o.far,
+      0, 1e12));
   options.push_back(optional_real_option(
-      "temperature", "of that term; auto: sqrt(bits) / 3 for few neighbours among the samples, up to / 2 for many",
+      "temperature", "neighbours' term: temperature; auto: sqrt(bits) / 3 if neighbours are rare, up to sqrt(bits) / 2",
       o.temperature, 1e-3, 1e12));
-  options.push_back(integer_option("anchors", "samples whose neighbours that term knows", o.anchors, 1, 1 << 24));
   options.push_back(
-      integer_option("near", "of their neighbours, how many count as near; more for classes, fewer for the nearest",
-                     o.near, 1, 1 << 24));
+      integer_option("anchors", "neighbours' term: samples whose neighbours it uses", o.anchors, 1, 1 << 24));
+  options.push_back(integer_option(
+      "near", "neighbours' term: how many neighbours count as near; more for classes, fewer for the nearest", o.near, 1,
+      1 << 24));
   options.push_back(word_option("code_start", "where the B step starts: from zero, or from the signs of the outputs",
                                 o.code_start, {"zero", "outputs"}));
-  options.push_back(integer_option("sweeps", "turns over the bits in a B step at most", o.sweeps, 1, 1000000));
+  options.push_back(integer_option("sweeps", "passes over the bits in a B step, at most", o.sweeps, 1, 1000000));
   options.push_back(
       integer_option("local_search", "rounds of search after a descent of the B step", o.local_search, 0, 1000000));
   options.push_back(integer_option("code_rounds", "alternations of decoder and codes before the first network step",
@@ -191,7 +195,7 @@ Method uh_bdnn_method() {
        .reference = "Do, Doan and Cheung, Learning to hash with binary deep neural network, ECCV 2016",
        .options = options_of,
        .profiles = {{"paper", "the paper's settings and, where it is silent, its authors'", uh_bdnn_paper_profile()},
-                    {"recall", "codes to be rebuilt from: for search by reconstruction", recall_profile()}},
+                    {"recall", "codes for search by reconstruction", recall_profile()}},
        .resumable = true,
        .train = train_uh_bdnn});
 }

@@ -6,7 +6,7 @@
 //     + lambda2/2m ||H - B||^2 + lambda3/2 ||H H^T / m - I||^2 + lambda4/2m ||H 1||^2,   B in {-1,+1}^(L x m)
 //
 // Alternates the (W,c) step, in which the decoder W^(n-1), c^(n-1) has a closed form, and the B step, one bit of all
-// samples at a time. docs/methods/uh-bdnn.md tells the whole.
+// samples at a time. docs/methods/uh-bdnn.md describes the whole method.
 #pragma once
 
 #include "methods/method.h"
