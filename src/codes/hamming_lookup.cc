@@ -113,13 +113,8 @@ class Reporter {
   std::size_t lanes_;
   ScanTask* tasks_;
   HitSink sink_;
-<<<<<<< HEAD:src/codes/hamming_lookup.cc
   alignas(kQueriesPerLookup) std::uint8_t limits_[kQueriesPerLookup] = {};
   std::uint32_t wanted_ = 0;  // queries with a positive threshold
-=======
-  alignas(kQueriesPerTable) std::uint8_t limits_[kQueriesPerTable] = {};
-  std::uint32_t wanted_ = 0;  // queries with a positive threshold
->>>>>>> 055c40fb115127837da862d3851b207c4b2d3cac:src/codes/table_scan.cc
 };
 
 // kLanes is the number of lanes of a code, 0 where only `any_lanes` knows.
@@ -209,13 +204,8 @@ double lookup_line_cost(const CodeLayout& layout) {
   return HWY_DYNAMIC_DISPATCH(line_cost)(layout);
 }
 
-<<<<<<< HEAD:src/codes/hamming_lookup.cc
 std::size_t queries_by_lookup(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
   constexpr std::size_t kLeastCodes = 4096;  // for which building lookup tables pays
-=======
-std::size_t queries_by_tables(const CodeLayout& layout, std::size_t codes, std::size_t queries) {
-  constexpr std::size_t kLeastCodes = 4096;  // for which building tables pays
->>>>>>> 055c40fb115127837da862d3851b207c4b2d3cac:src/codes/table_scan.cc
   if (codes < kLeastCodes) return 0;
   const double by_lookup = lookup_line_cost(layout);
   const std::size_t rest = queries % kQueriesPerLookup;
