@@ -166,7 +166,7 @@ TEST(Vectors, RefuseWhatCannotBe) {
   EXPECT_EQ(vectors.slice(4, 0).size(), 0U);
   EXPECT_EQ(vectors.slice(1, 3).size(), 3U);
   EXPECT_BDNN_ERROR(vectors.slice(1, 4), misuse, "4 vectors starting at number 1 were requested, but there are only 4");
-  EXPECT_BDNN_ERROR(vectors.slice(5, 0), misuse, "from number 5 on");
+  EXPECT_BDNN_ERROR(vectors.slice(5, 0), misuse, "starting at number 5");
   EXPECT_BDNN_ERROR(vectors.slice(1, kHuge), misuse, "but there are only 4");
   EXPECT_BDNN_ERROR(Vectors(kHuge / 2 + 1, 2, std::vector<float>()), misuse, "0 values were given");
   EXPECT_BDNN_ERROR(Vectors({kHuge / 4, 2, Element::f32}, nullptr), misuse, "more than memory can hold");

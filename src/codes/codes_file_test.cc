@@ -87,7 +87,8 @@ TEST(CodesFile, MessagesSayWhatIsWrong) {
   save_codes(codes, directory / "x.npy");
   EXPECT_BDNN_ERROR(load_codes(directory / "x.npy", 33), failure, "has 3 bytes per code, 33 bits need 5");
   EXPECT_BDNN_ERROR(load_codes(directory / "x.npy", 17), failure, "has bits set beyond its length of 17");
-  EXPECT_BDNN_ERROR(Codes(4097, 1, std::vector<std::uint8_t>(513)), misuse, "1 to 4096 are possible");
+  EXPECT_BDNN_ERROR(Codes(4097, 1, std::vector<std::uint8_t>(513)), misuse,
+                    "codes of 4097 bits are not possible; they have 1 to 4096");
   EXPECT_BDNN_ERROR(Codes(8, 2, std::vector<std::uint8_t>(3)), misuse, "3 bytes were given for 2 codes of 8 bits");
 }
 

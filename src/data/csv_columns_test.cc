@@ -131,8 +131,8 @@ TEST_F(CsvColumnsTest, AreForCsvOnly) {
   write_vectors(kNpy, {directory_ / "x.npy", {2, 3, Element::f32}, ""}, sample({2, 3, Element::f32}), 3);
   EXPECT_BDNN_ERROR(load_vectors({directory_ / "x.npy", {.label = "2"}}), misuse,
                     "columns can be selected only in CSV files; this is a npy file");
-  EXPECT_BDNN_ERROR(load_labels({directory_ / "x.npy", {.label = "2"}}), misuse, "in CSV files only");
-  EXPECT_BDNN_ERROR(load_column(directory_ / "x.npy", "2"), misuse, "in CSV files only");
+  EXPECT_BDNN_ERROR(load_labels({directory_ / "x.npy", {.label = "2"}}), misuse, "only in CSV files");
+  EXPECT_BDNN_ERROR(load_column(directory_ / "x.npy", "2"), misuse, "only in CSV files");
 }
 
 TEST_F(CsvColumnsTest, HoldIdsUpToTheLargest) {

@@ -98,8 +98,9 @@ std::vector<std::int64_t> read_names(const Source& source, LabelNames* names) {
     separator == kBlanks ? add(row) : split(row, separator, add);
     if (cells > 1 && widest == 0) widest = lines.number();
     if (rows > 1 && widest != 0) {
-      failure("{}: line {} has several names; labels are one column or one row (put a name that has commas in quotes)",
-              source.path, widest);
+      failure(
+          "{}: line {} has several names; labels must be one column or one row (put a name that has commas in quotes)",
+          source.path, widest);
     }
   }
   return labels.take();

@@ -217,7 +217,7 @@ TEST(Labels, AreIntegersInAColumnOrARow) {
   testing::write_file(directory / "row.csv", "1,2,3\n");
   EXPECT_EQ(load_labels(directory / "row.csv"), (std::vector<std::int64_t>{1, 2, 3}));
   testing::write_file(directory / "table.csv", "1,2\n3,4\n");
-  EXPECT_BDNN_ERROR(load_labels(directory / "table.csv"), failure, "labels are one column or one row");
+  EXPECT_BDNN_ERROR(load_labels(directory / "table.csv"), failure, "labels must be one column or one row");
   testing::write_file(directory / "real.csv", "1\n2.5\n");
   EXPECT_BDNN_ERROR(load_labels(directory / "real.csv"), failure, "label 1 is 2.5; labels are integers");
   EXPECT_BDNN_ERROR(save_labels(labels, directory / "y.bvecs"), misuse, "labels -1 to 70000 do not fit");
@@ -256,7 +256,8 @@ TEST(Labels, MayBeNamesInText) {
   EXPECT_EQ(load("cat\n3 cats\nnan\n"), (std::vector<std::int64_t>{cat, label_of("3 cats"), label_of("nan")}));
   EXPECT_EQ(load("\"lion; young\",cat"), (std::vector<std::int64_t>{label_of("lion; young"), cat}));
   EXPECT_EQ(load("cat\ndog\n\n\n"), (std::vector<std::int64_t>{cat, dog}));
-  EXPECT_BDNN_ERROR(load("cat,dog\ncat,dog\n"), failure, "line 1 has several names; labels are one column or one row");
+  EXPECT_BDNN_ERROR(load("cat,dog\ncat,dog\n"), failure,
+                    "line 1 has several names; labels must be one column or one row");
   EXPECT_BDNN_ERROR(load("cat\nlion, young\n"), failure, "line 2 has several names");
   EXPECT_BDNN_ERROR(load("cat,,dog\n"), failure, "line 1 lacks a name");
   EXPECT_BDNN_ERROR(load("cat\n\"\"\ndog\n"), failure, "line 2 lacks a name");

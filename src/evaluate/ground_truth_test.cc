@@ -282,7 +282,7 @@ TEST(GroundTruth, MisuseIsExplained) {
   EXPECT_BDNN_ERROR(ours(x, x, options), misuse, "89 ids to leave out were given for 90 queries");
   EXPECT_BDNN_ERROR(ours(x, few_bytes(7, 9, 4, 1), {.k = 5}), misuse, "dimension 7, the database has 6");
   EXPECT_BDNN_ERROR(ours(x, x.slice(0, 0), {.k = 5}), misuse, "there are no queries");
-  EXPECT_BDNN_ERROR(ours(x.slice(0, 0), x, {.k = 5}), misuse, "of a database of 0 vectors");
+  EXPECT_BDNN_ERROR(ours(x.slice(0, 0), x, {.k = 5}), misuse, "for a database of 0 vectors");
 }
 
 TEST(GroundTruth, NumbersThatAreNotFiniteAreRefused) {

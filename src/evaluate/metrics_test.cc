@@ -258,7 +258,7 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_BDNN_ERROR(evaluate(three, two, Relevance::neighbours(ids, 3)), misuse,
                     "4 neighbours were given for 2 queries of 3 each; give 6");
   EXPECT_BDNN_ERROR(evaluate(two, two, lists), misuse,
-                    "neighbour 1 of query 1 is code 2, and the database has codes 0 to 1");
+                    "neighbour 1 of query 1 is code 2, but the database has codes 0 to 1");
   const std::vector<std::int32_t> negative = {0, -1};
   EXPECT_BDNN_ERROR(evaluate(three, two, Relevance::neighbours(negative, 1)), misuse, "is code -1");
   const std::vector<std::int32_t> twice = {0, 1, 2, 2};
@@ -278,13 +278,13 @@ TEST(Evaluate, WhatDoesNotFitTogetherIsRefused) {
   self.self = {0};
   EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "are given for 1 queries, but there are 2");
   self.self = {0, 3};
-  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "query 1 leaves out code 3, and the database has codes 0 to 2");
+  EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "query 1 leaves out code 3, but the database has codes 0 to 2");
   self.self = {-2, 0};
   EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "leaves out code -2");
   self.self = {0, 1};
   EXPECT_BDNN_ERROR(evaluate(three, two, self), misuse, "none of the 2 queries");
   self.self = {0, -1};
-  EXPECT_BDNN_ERROR(evaluate(three, two, self, {.at = {3}}), misuse, "and 2 codes are ranked");
+  EXPECT_BDNN_ERROR(evaluate(three, two, self, {.at = {3}}), misuse, "only 2 codes are ranked");
   auto listed = lists;
   listed.self = {2, 1};
   EXPECT_BDNN_ERROR(evaluate(three, two, listed), misuse, "query 1 leaves out code 1, which is among its neighbours");

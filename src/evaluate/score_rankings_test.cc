@@ -97,7 +97,7 @@ TEST(EvaluateScores, WhatDoesNotFitIsRefused) {
   const auto evaluate = [&](const Codes& codes, const Vectors& vectors, const MetricsOptions& options) {
     evaluate_scores(model, RankBy::reconstruction, codes, vectors, relevance, options, silent);
   };
-  EXPECT_BDNN_ERROR(evaluate(database, queries, {.ties = Ties::order}), misuse, "the order of the database");
+  EXPECT_BDNN_ERROR(evaluate(database, queries, {.ties = Ties::order}), misuse, "their position in the database");
   EXPECT_BDNN_ERROR(evaluate(Codes(3, 1, {1}), queries, {}), misuse, "the model's have 11");
   EXPECT_BDNN_ERROR(evaluate(database, Vectors(3, 2, std::vector<float>(6)), {}), misuse, "have dimension 3");
   EXPECT_BDNN_ERROR(evaluate(database, queries.slice(0, 0), {}), misuse, "there are no queries");

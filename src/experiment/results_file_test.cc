@@ -97,7 +97,7 @@ TEST(ResultsFile, OtherVersionsAndOtherFilesAreRefused) {
     testing::write_file(path, text);
     EXPECT_BDNN_ERROR(ResultsFile{path}, failure, message);
   };
-  expect("", "r.json: is not JSON");
+  expect("", "r.json: is not valid JSON");
   expect("{}", "r.json: is not a results file");
   expect(R"({"format": "bdnn results", "version": 2})", "is version 2 of the format, this program reads version 1");
   expect(R"({"format": "bdnn results", "version": 1, "experiments": []})", "'cells' is missing");

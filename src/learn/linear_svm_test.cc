@@ -258,7 +258,7 @@ TEST(LinearSvm, NeedsACodeForEachSample) {
   SvmCase made(3, 2, 20, 0, 1);
   LinearSvms svms = LinearSvms::zero(3, 2);
   const LinearSvmSolver solver(made.set, made.moments, {}, made.threads);
-  EXPECT_BDNN_ERROR(solver.improve(TargetCodes(2, 9), svms), misuse, "9 codes for 10 samples");
+  EXPECT_BDNN_ERROR(solver.improve(TargetCodes(2, 9), svms), misuse, "9 codes for 10 training samples");
 }
 
 }  // namespace

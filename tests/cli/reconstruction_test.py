@@ -187,7 +187,7 @@ class Reconstruction(CommandLine):
         self.fails(2, "needs vectors as queries", *search, codes, "--model", model, "--rank", "asymmetric")
         self.fails(2, "unknown ranking", *search, queries, "--model", model, "--rank", "cosine")
         self.fails(2, "cannot be combined with --radius or --rerank", *search, queries, "--model", model, "--rank", "asymmetric", "--radius", "2")
-        self.fails(2, "give one of them", *search, queries, "--model", model, "--shortlist", "5")
+        self.fails(2, "--shortlist needs --rerank or --rank", *search, queries, "--model", model, "--shortlist", "5")
         self.fails(2, "--out", "decode", "--model", model, "--codes", codes)
         self.fails(2, "vectors of dimension", "decode", "--model", model, "--codes", codes, "--data", queries)
         self.ok("train", "--method", "itq", "--bits", "16", "--data", self.path("x.npy"), "--model",

@@ -119,7 +119,7 @@ TEST_P(BinaryNetwork, BadOptionsAreRefusedWithTheRule) {
   EXPECT_BDNN_ERROR(train(data.x, with("lambda3", "-1")), misuse, "lambda3 is 0 to");
   EXPECT_BDNN_ERROR(train(data.x, with("lambda1", "nan")), misuse, "lambda1 is 0 to");
   EXPECT_BDNN_ERROR(train(data.x, with("hidden", "ten")), misuse, "is not a list of units such as 120,50");
-  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "65537")), misuse, "each of 1 to 65536");
+  EXPECT_BDNN_ERROR(train(data.x, with("hidden", "65537")), misuse, "each from 1 to 65536");
   EXPECT_BDNN_ERROR(train(data.x, with("solver", "lbfgs")), misuse, "solver=lbfgs looks at all samples at once");
   TrainOptions options = options_for(GetParam(), data);
   options.profile = "papers";
@@ -270,7 +270,7 @@ TEST(UhBdnn, GroupsOfMoreBitsThanMemoryAllowsAreRefused) {
   options.bits = 16;
   EXPECT_BDNN_ERROR(train(data.x, options), misuse, "group=8 needs codes learned with the decoder");
   options.profile = "paper";
-  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8 take code_start=outputs");
+  EXPECT_BDNN_ERROR(train(data.x, options), misuse, "with group=8, use code_start=outputs");
 }
 
 TEST(UhBdnn, ByItselfADecoderTakesTogetherWhatTheSamplesAllow) {
