@@ -20,11 +20,12 @@ TEST(Names, OfEveryEnumeratorLeadBackToIt) {
 }
 
 TEST(Names, AnUnknownOneIsToldTheOthers) {
-  EXPECT_BDNN_ERROR(ties_by_name("x"), misuse, "no rule for ties 'x'; there are expected, order, best and worst");
-  EXPECT_BDNN_ERROR(metric_by_name(""), misuse, "there is no metric ''; there are euclidean and cosine");
-  EXPECT_BDNN_ERROR(rank_by_name("x"), misuse, "there are hamming, spherical, asymmetric and reconstruction");
-  EXPECT_BDNN_ERROR(plan_by_name("x"), misuse, "no plan of search 'x'; there are automatic, scan, mih and bucket");
-  EXPECT_BDNN_ERROR(tables_by_name("x"), misuse, "no choice of tables 'x'; there are automatic, always and never");
+  EXPECT_BDNN_ERROR(ties_by_name("x"), misuse, "unknown rule for ties 'x'; choose expected, order, best or worst");
+  EXPECT_BDNN_ERROR(metric_by_name(""), misuse, "unknown metric ''; choose euclidean or cosine");
+  EXPECT_BDNN_ERROR(rank_by_name("x"), misuse,
+                    "unknown ranking 'x'; choose hamming, spherical, asymmetric or reconstruction");
+  EXPECT_BDNN_ERROR(plan_by_name("x"), misuse, "unknown plan of search 'x'; choose automatic, scan, mih or bucket");
+  EXPECT_BDNN_ERROR(tables_by_name("x"), misuse, "unknown choice of tables 'x'; choose automatic, always or never");
 }
 
 TEST(Names, InARow) {

@@ -34,7 +34,7 @@ Value by_name(const Value (&values)[count], std::string_view name, std::string_v
   for (const Value value : values) {
     if (name_of(value) == name) return value;
   }
-  misuse("there is no {} '{}'; there are {}", what, name, in_a_row(names_of(values)));
+  misuse("unknown {} '{}'; choose {}", what, name, in_a_row(names_of(values), "or"));
 }
 
 }  // namespace bdnn

@@ -401,7 +401,7 @@ TEST(ScoreScan, WhatDoesNotFitIsRefused) {
                     "asymmetric distance needs outputs before the sign, and the model's hash function has none; rank "
                     "by hamming or reconstruction");
   EXPECT_BDNN_ERROR(rank_by_name("cosine"), misuse,
-                    "the rankings are hamming, spherical, asymmetric and reconstruction");
+                    "unknown ranking 'cosine'; choose hamming, spherical, asymmetric or reconstruction");
   scan.search(random_vectors(dimension, 0, random), 3, results);
   EXPECT_EQ(results.size(), 0U);
   scan.search(random_vectors(dimension, 2, random), std::numeric_limits<std::size_t>::max(), results);

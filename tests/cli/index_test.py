@@ -71,7 +71,7 @@ class IndexFiles(CommandLine):
         self.assertIn("plan: ", text)
         self.assertIn("plan: scan", self.ok(*plain, "--explain"))
         self.fails(2, "bucket lookup is for codes of at most 16 bits", *plain, "--plan", "bucket")
-        self.fails(2, "there are automatic, scan, mih and bucket", *plain, "--plan", "best")
+        self.fails(2, "choose automatic, scan, mih or bucket", *plain, "--plan", "best")
         self.fails(2, "give either --database or --index", "search", "--queries", self.path("q.npy"))
 
     def test_filters_and_names(self):
