@@ -95,7 +95,7 @@ TEST(Search, WhatCannotBeComparedIsRefused) {
   EXPECT_BDNN_ERROR(search(one, two), misuse, "encoded by model aaaa, the queries by bbbb");
   EXPECT_BDNN_ERROR(search(a, a, {.plan = Plan::mih}), misuse, "use the plan 'bucket'");
   EXPECT_BDNN_ERROR(search(b, b, {.plan = Plan::bucket}), misuse, "use the plan 'mih'");
-  EXPECT_BDNN_ERROR(plan_by_name("fast"), misuse, "there are automatic, scan, mih and bucket");
+  EXPECT_BDNN_ERROR(plan_by_name("fast"), misuse, "choose automatic, scan, mih or bucket");
 }
 
 }  // namespace
