@@ -130,17 +130,19 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
 OptionList options_of(ShBdnnOptions& o) {
   OptionList options = binary_network_options(o);
   options.push_back(
-      integer_option("per_class", "samples of each class to learn from, at random; 0: all", o.per_class, 0, 1 << 30));
+      integer_option("per_class", "random samples of each class to train on; 0: all", o.per_class, 0, 1 << 30));
   options.push_back(
-      optional_real_option("pair_weight", "of the pairwise term; auto: 1 / samples", o.pair_weight, 0, 1e12));
-  options.push_back(
-      flag_option("class_codes", "every class has a code, which its samples are trained towards", o.class_codes));
-  options.push_back(real_option("classes", "weight of the term by which samples find the code of their class; 0: none",
+      optional_real_option("pair_weight", "weight of the pairwise term; auto: 1 / samples", o.pair_weight, 0, 1e12));
+  options.push_back(flag_option("class_codes", "give every class a code of its own, and train its samples towards it",
+                                o.class_codes));
+  options.push_back(real_option("classes",
+                                "weight of the classes' term, which brings samples to the code of their class; 0: none",
                                 o.classes, 0, 1e12));
-  options.push_back(optional_real_option("temperature", "of that term; auto: bits / 8", o.temperature, 1e-3, 1e12));
+  options.push_back(optional_real_option("temperature", "temperature of the classes' term; auto: bits / 8",
+                                         o.temperature, 1e-3, 1e12));
   options.push_back(
-      flag_option("class_head", "try layers that give samples the very code of a class, at the end", o.class_head));
-  options.push_back(integer_option("rotations", "of the outputs, tried before each B step; the best is taken",
+      flag_option("class_head", "at the end, try layers that map samples to the exact code of a class", o.class_head));
+  options.push_back(integer_option("rotations", "rotations of the outputs tried before each B step; the best is taken",
                                    o.rotations, 0, 10000));
   return options;
 }
