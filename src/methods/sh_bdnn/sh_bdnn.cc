@@ -35,7 +35,7 @@ struct ShBdnnOptions : BinaryNetworkOptions {
 
 constexpr Lambdas kShBdnnPaperLambdas{1e-3, 5, 1, 1e-4};
 // Class codes are independent and balanced by themselves.
-constexpr Lambdas kDefaultLambdas{1e-5, 0.1, 0, 0};
+constexpr Lambdas kDefaultLambdas{3e-5, 0.1, 0, 0};
 
 // The paper's settings and, where it is silent, its authors'.
 ShBdnnOptions sh_bdnn_paper_profile() {
