@@ -127,6 +127,7 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod, ::testing::ValuesIn(method_names()), test_name);
 
+// Slow: every method and profile is trained twice, on three blocks of samples.
 class EveryProfile : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(EveryProfile, GivesTheSameModelForAnyNumberOfThreads) {

@@ -181,6 +181,7 @@ TEST(SearchMemory, EncodingAllocatesNothingOnceWarm) {
   }
 }
 
+// Slow: thousands of codes are refined by local search, again and again.
 TEST(SearchMemory, RefiningAllocatesNothingOnceWarm) {
   const std::vector<float> values = random_floats(kDimension * 5000, 2);
   const Vectors x = Vectors::view(values.data(), kDimension, 5000);

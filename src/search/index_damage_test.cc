@@ -207,6 +207,7 @@ TEST_P(IndexDamage, FilesOfEarlierProgramsStayReadable) {
 }
 
 // Each bit of both superblocks: the latest state is read, and what may have been lost is said.
+// Slow: an index is opened for each of 1,024 bits, and changed for some.
 TEST_P(IndexDamage, OfASuperblockIsSaidAndNeverBringsAnOldStateBackSilently) {
   const std::uint64_t in_use = superblock_for(state_of(path)).offset;
   const IndexKeys keys = GetParam() ? IndexKeys{.names = {"new"}} : IndexKeys{.ids = {999'999}};

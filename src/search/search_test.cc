@@ -36,8 +36,8 @@ RC_GTEST_PROP(SearchProperty, EqualsASortOfAllDistances, ()) {
   RC_ASSERT(search(database, queries, within) == within_expected);
 }
 
-// So many codes that they are split over threads and blocks, and so many queries that hash tables may pay. Slow, as
-// they are built anew for each of the searches.
+// So many codes that they are split over threads and blocks, and so many queries that hash tables may pay.
+// Slow: hash tables are built anew for each of the searches.
 constexpr std::size_t kManyCodes = testing::kUnderThreadSanitizer || testing::kUnderAddressSanitizer ? 60'000 : 300'000;
 
 TEST(Search, PlansAndThreadsChangeNothing) {

@@ -276,6 +276,7 @@ class IndexFiles(CommandLine):
         self.assertEqual(result.stdout.splitlines(), ["add 1", "left: x.index ", "remove 0", "1"], result.stderr)
         self.assertIn("disk/x.index: cannot write: No space left on device", result.stderr)
 
+    # Slow: a moment is hit by chance, so it takes many kills to hit each.
     def test_killed_at_any_moment_it_holds_the_old_or_the_new_state(self):
         rows = 3_000
         base = self.rng.integers(0, 256, size=(rows, 8), dtype=np.uint8)

@@ -60,6 +60,7 @@ class BinaryNetworks(CommandLine):
         self.ok("encode", "--model", self.path("m.bdnn"), "--data", self.path("x.npy"), "--out", self.path("b.npy"))
         self.assertTrue(np.array_equal(np.load(self.path("a.npy")), np.load(self.path("b.npy"))))
 
+    # Slow: a moment is hit by chance, so both methods are killed and resumed many times.
     def test_killed_at_any_moment_it_resumes_to_the_same_model(self):
         self.clouds()
         for method in ("uh-bdnn", "sh-bdnn"):

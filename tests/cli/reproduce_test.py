@@ -155,6 +155,7 @@ class Reproduce(CommandLine):
         self.assertEqual(len(values("out")), 1)
         self.assertEqual(values("results"), values("out"))
 
+    # Slow: trainings must last long enough to be killed between two cells.
     def test_killed_at_any_moment_it_loses_only_running_cells(self):
         for samples in (400, 1600, 6400, 25600):  # a fast machine may finish all cells before the first kill
             self.digits(samples, 40)

@@ -50,6 +50,7 @@ TEST_P(BinaryNetwork, ReportsEveryRoundAndKeepsTheBest) {
   EXPECT_TRUE(model.record.outcome.starts_with(kept + ", held-out mAP")) << model.record.outcome;
 }
 
+// Slow: threads share the work only from three blocks of 2,048 samples on, and the start looks at all of them.
 TEST_P(BinaryNetwork, StartsFromARegressionWhereToldTo) {
   const Labelled data = clouds(4, 5000);
   TrainOptions options = options_for(GetParam(), data);
