@@ -88,7 +88,8 @@ RC_GTEST_PROP(EvaluateProperty, EqualsTheMeanOverAllOrders, ()) {
   for (const Ties ties : kAllTies) {
     c.options.ties = ties;
     const auto ours = values(evaluate(c.database, c.queries, c.relevance, c.options));
-    expect_near(ours, naive_values(c.database, c.queries, c.relevance, c.options), 1e-12);
+    // The naive mean adds up to 8! numbers, and rounds each time.
+    expect_near(ours, naive_values(c.database, c.queries, c.relevance, c.options), 1e-11);
   }
 }
 
