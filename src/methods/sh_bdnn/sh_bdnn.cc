@@ -34,8 +34,10 @@ struct ShBdnnOptions : BinaryNetworkOptions {
 };
 
 constexpr Lambdas kShBdnnPaperLambdas{1e-3, 5, 1, 1e-4};
-// Class codes are independent and balanced by themselves.
-constexpr Lambdas kDefaultLambdas{3e-5, 0.1, 0, 0};
+
+// Class codes are independent and balanced by themselves. The binary term is a sum over bits and the classes' term is
+// not, so its weight is per bit: both then mean the same at every length.
+Lambdas default_lambdas(std::size_t bits) { return {3e-5, 0.4 / static_cast<double>(bits), 0, 0}; }
 
 // The paper's settings and, where it is silent, its authors'.
 ShBdnnOptions sh_bdnn_paper_profile() {
@@ -123,7 +125,7 @@ Trained train_sh_bdnn(const TrainingTask& task, const ShBdnnOptions& options) {
     };
   }
   TrainedBinaryNetwork trained =
-      train_binary_network(task, options, options.lambdas(kDefaultLambdas), make_step, heads);
+      train_binary_network(task, options, options.lambdas(default_lambdas(task.bits)), make_step, heads);
   return {std::move(trained.network), {}, std::move(trained.outcome)};
 }
 
