@@ -38,3 +38,11 @@ function(bdnn_write_batch sources_name name batch)
   file(CONFIGURE OUTPUT ${path} CONTENT "${content}" @ONLY)
   set(${sources_name} ${${sources_name}} ${path} PARENT_SCOPE)
 endfunction()
+
+# Headers to precompile for a target of few sources: compiled one by one they share them; in one or two batches, precompiling
+# takes longer than reading them.
+function(bdnn_precompile target)
+  if(NOT BDNN_UNITY_BUILD)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()

@@ -105,7 +105,7 @@ double minimise_adam(Objective<float>& objective, const TrainingSet& set, const 
   std::vector<float> gradient(parameters.size());
   std::vector<float> x;
   constexpr std::size_t kGathered = 64;  // samples that a thread gathers at a time
-  OutputSums running(sizes.bits(), objective.classes());
+  OutputSums running = objective.no_sums();
   double weight_so_far = 0;
   const std::size_t last_tenth = steps - (steps + 9) / 10;
   double sum_of_own_terms = 0;

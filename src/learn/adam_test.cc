@@ -83,7 +83,7 @@ TEST(Adam, BlendsTheSumsOfBatches) {
 
   const auto sums_of_steps = [&](double blend) {
     const Recorder recorder;
-    Objective<float> objective(sizes, {}, recorder, codes, kSamples, threads);
+    Objective<float> objective(sizes, {.independence = 1}, recorder, codes, kSamples, threads);
     Random order(7);
     Progress silent;
     std::vector<float> parameters = start;

@@ -5,9 +5,9 @@
 
 namespace bdnn {
 
-OutputSums::OutputSums(std::size_t bits, std::size_t classes) {
+OutputSums::OutputSums(std::size_t bits, std::size_t classes, bool independence) {
   const auto rows = static_cast<Eigen::Index>(bits);
-  hh = MatrixXd::Zero(rows, rows);
+  if (independence) hh = MatrixXd::Zero(rows, rows);
   if (classes > 1) labelled_hh = MatrixXd::Zero(rows, rows);
   class_sums = MatrixXd::Zero(rows, static_cast<Eigen::Index>(classes));
   class_sizes = VectorXd::Zero(static_cast<Eigen::Index>(classes));
@@ -35,9 +35,9 @@ OutputSums& OutputSums::operator+=(const OutputSums& other) {
   return *this;
 }
 
-OutputGradient::OutputGradient(std::size_t bits, std::size_t classes) {
+OutputGradient::OutputGradient(std::size_t bits, std::size_t classes, bool independence) {
   const auto rows = static_cast<Eigen::Index>(bits);
-  all = MatrixXd::Zero(rows, rows);
+  if (independence) all = MatrixXd::Zero(rows, rows);
   if (classes > 1) labelled = MatrixXd::Zero(rows, rows);
   shift = MatrixXd::Zero(rows, static_cast<Eigen::Index>(classes));
 }
@@ -53,15 +53,17 @@ Terms terms_at(const OutputSums& sums, const Lambdas& lambdas, const Similarity&
   terms.binary = lambdas.binary / (2 * m) * sums.squared_gap;
   gradient.pull += lambdas.binary / m;
 
-  const MatrixXd dependence = sums.hh / m - MatrixXd::Identity(sums.hh.rows(), sums.hh.cols());
-  terms.independence = lambdas.independence / 2 * dependence.squaredNorm();
-  gradient.all += 2 * lambdas.independence / m * dependence;
+  if (sums.hh.size() > 0) {
+    const MatrixXd dependence = sums.hh / m - MatrixXd::Identity(sums.hh.rows(), sums.hh.cols());
+    terms.independence = lambdas.independence / 2 * dependence.squaredNorm();
+    gradient.all += 2 * lambdas.independence / m * dependence;
+  }
 
   const VectorXd sum = sums.class_sums.rowwise().sum();
   terms.balance = lambdas.balance / (2 * m) * sum.squaredNorm();
   gradient.shift.colwise() += lambdas.balance / m * sum;
 
-  terms.differing = sums.differing / (m * static_cast<double>(sums.hh.rows()));
+  terms.differing = sums.differing / (m * static_cast<double>(sum.size()));
   return terms;
 }
 
@@ -89,7 +91,7 @@ struct Objective<T>::Worker {
   std::vector<T> gradient;
   Matrix hh;
   Matrix labelled_hh;
-  OutputSums sums{0, 1};
+  OutputSums sums{0, 1, false};
 };
 
 template <class T>
@@ -151,7 +153,7 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
     stack.forward(batch.load(first, count, own.x), count, h);
     const T* outputs = h.back();
     if (visit) visit(first, count, outputs);
-    add_gram_lower(outputs, bits, bits, count, own.hh.data(), bits);
+    if (has_independence()) add_gram_lower(outputs, bits, bits, count, own.hh.data(), bits);
     if (classes > 1) own.labelled.assign(outputs, outputs + bits * count);
     own.b.resize(bits);
     double gap = 0;
@@ -179,14 +181,14 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
     own.sums.samples += static_cast<double>(count);
   };
 
-  OutputSums total(bits, classes);
+  OutputSums total = no_sums();
   TreeSum<OutputSums> sums(total);
   threads_.in_order((batch.size + piece - 1) / piece,
                     [&](std::size_t number, int worker) {
                       Worker& own = workers_[static_cast<std::size_t>(worker)];
-                      own.sums = OutputSums(bits, classes);
-                      own.hh = Worker::Matrix::Zero(static_cast<Eigen::Index>(bits), static_cast<Eigen::Index>(bits));
-                      if (classes > 1) own.labelled_hh = own.hh;
+                      own.sums = no_sums();
+                      own.hh = own.sums.hh.template cast<T>();
+                      own.labelled_hh = own.sums.labelled_hh.template cast<T>();
                       for_each_tile(piece_range(number, piece, batch.size), tile,
                                     [&](std::size_t first, std::size_t count) { add_tile(own, first, count); });
                       own.sums.hh = own.hh.template cast<double>();
@@ -196,8 +198,8 @@ OutputSums Objective<T>::forward(const LayerStack<T>& stack, const Batch<T>& bat
                       sums.add([&](OutputSums& sum) { sum = workers_[static_cast<std::size_t>(worker)].sums; });
                     });
   if (const OutputSums* sum = sums.total()) total += *sum;
-  total.hh = MatrixXd(total.hh.selfadjointView<Eigen::Lower>());
-  if (classes > 1) total.labelled_hh = MatrixXd(total.labelled_hh.selfadjointView<Eigen::Lower>());
+  mirror_lower_half(total.hh);
+  mirror_lower_half(total.labelled_hh);
   return total;
 }
 
@@ -214,7 +216,8 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
   const double scale = static_cast<double>(samples_) / static_cast<double>(batch.size);
   using Matrix = typename Worker::Matrix;
   const Matrix all_matrix = (scale * at_outputs.all).template cast<T>();
-  const auto all = PackedMatrix<T>::from_columns(all_matrix.data(), bits, bits, bits);
+  const auto all =
+      has_independence() ? PackedMatrix<T>::from_columns(all_matrix.data(), bits, bits, bits) : PackedMatrix<T>();
   const Matrix labelled_matrix = (scale * at_outputs.labelled).template cast<T>();
   const auto labelled =
       classes > 1 ? PackedMatrix<T>::from_columns(labelled_matrix.data(), bits, bits, bits) : PackedMatrix<T>();
@@ -224,8 +227,8 @@ void Objective<T>::backward(const LayerStack<T>& stack, const Batch<T>& batch, c
   const auto add_tile = [&](Worker& own, std::size_t first, std::size_t count) {
     const std::vector<T*> h = kept_at(first);
     const T* outputs = h.back();
-    own.delta.resize(bits * count);
-    multiply(all, outputs, count, bits, own.delta.data(), bits);
+    own.delta.assign(bits * count, T{0});
+    if (has_independence()) multiply(all, outputs, count, bits, own.delta.data(), bits);
     if (classes > 1) {
       own.scratch.resize(bits * count);
       multiply(labelled, outputs, count, bits, own.scratch.data(), bits);
@@ -279,7 +282,7 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
     *running *= 1 - blend;
     *running += sums;
   }
-  OutputGradient at_outputs(sizes_.bits(), similarity_.classes());
+  OutputGradient at_outputs(sizes_.bits(), similarity_.classes(), has_independence());
   Terms terms = terms_at(running != nullptr ? *running : sums, lambdas_, similarity_, at_outputs);
   terms.weights = weight_decay(parameters);
   batch_gradient_.assign(own_term ? batch.size * sizes_.bits() : 0, T{0});
@@ -295,7 +298,7 @@ Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, Sum* gr
 template <class T>
 Terms Objective<T>::evaluate(const T* parameters, const Batch<T>& batch, const Visit& visit) {
   const LayerStack<T> stack(sizes_, parameters);
-  OutputGradient unused(sizes_.bits(), similarity_.classes());
+  OutputGradient unused(sizes_.bits(), similarity_.classes(), has_independence());
   OutputSums sums = forward(stack, batch, Keep::nothing, visit);
   sums *= static_cast<double>(samples_) / static_cast<double>(batch.size);
   Terms terms = terms_at(sums, lambdas_, similarity_, unused);

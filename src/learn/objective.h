@@ -37,14 +37,14 @@ struct Lambdas {
 // The sums over samples that the terms are functions of.
 struct OutputSums {
   double samples = 0;
-  MatrixXd hh;           // H H^T
+  MatrixXd hh;           // H H^T; empty without the independence term
   MatrixXd labelled_hh;  // the same over labelled samples; empty if there is only one class
   MatrixXd class_sums;   // L x classes: the sum of h over each class
   VectorXd class_sizes;
   double squared_gap = 0;  // ||H - B||^2
   double differing = 0;    // bits in which sgn(H) and B differ
 
-  OutputSums(std::size_t bits, std::size_t classes);
+  OutputSums(std::size_t bits, std::size_t classes, bool independence);
   OutputSums& operator*=(double factor);
   OutputSums& operator+=(const OutputSums& other);
 };
@@ -52,11 +52,11 @@ struct OutputSums {
 // dJ/dh_i = pull (h_i - b_i) + all h_i + labelled h_i (for labelled samples) + shift.col(class of i)
 struct OutputGradient {
   double pull = 0;
-  MatrixXd all;
+  MatrixXd all;       // empty without the independence term
   MatrixXd labelled;  // empty if there is only one class
   MatrixXd shift;
 
-  OutputGradient(std::size_t bits, std::size_t classes);
+  OutputGradient(std::size_t bits, std::size_t classes, bool independence);
 };
 
 // J by its terms.
@@ -121,7 +121,8 @@ class Objective {
   Terms evaluate(const T* parameters, const Batch<T>& batch, Sum* gradient, OutputSums* running = nullptr,
                  double blend = 1, const OutputTerm<T>& own_term = {});
 
-  std::size_t classes() const { return similarity_.classes(); }
+  // Sums over no samples.
+  OutputSums no_sums() const { return {sizes_.bits(), similarity_.classes(), has_independence()}; }
 
   // The terms only, in memory that does not grow with the batch. visit(first, count, h), if given, sees the outputs
   // H of all samples, a few at a time, from several threads.
@@ -141,6 +142,8 @@ class Objective {
   template <class Sum>
   using GradientTree = TreeSum<GradientSum<Sum>>;
   enum class Keep { nothing, activations };
+
+  bool has_independence() const { return lambdas_.independence > 0; }
 
   OutputSums forward(const LayerStack<T>& stack, const Batch<T>& batch, Keep keep, const Visit& visit);
   template <class Sum>

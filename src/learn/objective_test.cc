@@ -247,7 +247,7 @@ TEST(Objective, BlendsABatchIntoRunningSums) {
                          }};
   };
   std::vector<std::uint32_t> first_order, second_order;
-  OutputSums running(3, 1);
+  OutputSums running = objective.no_sums();
   std::vector<double> gradient(made.parameters.size());
   objective.evaluate(made.parameters.data(), batch_of(0, 100, first_order), gradient.data(), &running, 1);
   const double blend = 0.3;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 
 namespace bdnn {
 
@@ -25,6 +26,26 @@ inline ConstView<float> view(const float* data, std::size_t rows, std::size_t co
 inline View<float> view(float* data, std::size_t rows, std::size_t columns) {
   const auto r = static_cast<Eigen::Index>(rows);
   return {data, r, static_cast<Eigen::Index>(columns), Eigen::OuterStride<>(r)};
+}
+
+// Fills the upper half of a square matrix from its lower half. In square blocks, which stay in the cache: along whole
+// rows every number would come from another page.
+template <class T>
+void mirror_lower_half(Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& matrix) {
+  constexpr Eigen::Index kBlock = 32;
+  const Eigen::Index size = matrix.rows();
+  for (Eigen::Index column = 0; column < size; column += kBlock) {
+    const Eigen::Index columns = std::min(kBlock, size - column);
+    for (Eigen::Index j = column; j < column + columns; ++j) {
+      for (Eigen::Index i = column; i < j; ++i) matrix(i, j) = matrix(j, i);
+    }
+    for (Eigen::Index row = column + columns; row < size; row += kBlock) {
+      const Eigen::Index rows = std::min(kBlock, size - row);
+      for (Eigen::Index i = row; i < row + rows; ++i) {
+        for (Eigen::Index j = column; j < column + columns; ++j) matrix(j, i) = matrix(i, j);
+      }
+    }
+  }
 }
 
 // A sum of float matrices, kept in double.
