@@ -7,5 +7,8 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
+  else()
+    # clang's precompiled headers name the files of their clone: no other clone could reuse what was compiled with them.
+    set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
   endif()
 endif()

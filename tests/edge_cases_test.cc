@@ -1,5 +1,8 @@
 // What a C++ user may hand to the library without meaning to: nothing at all, ranges past the end, sizes that overflow,
 // objects that were moved from, absurd numbers of threads. Each gets an Error or a defined answer.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,7 @@
 #include "base/names.h"
 
+#include <gtest/gtest.h>
+
 #include "bdnn/bdnn.h"
 #include "expect_error.h"
 

@@ -1,4 +1,5 @@
 // Which columns of a CSV file are vectors, labels and ids.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "bdnn/vectors.h"

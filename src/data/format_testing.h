@@ -1,6 +1,7 @@
 // What the tests of file formats share: a directory of their own, sample vectors, and whole files written and read.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

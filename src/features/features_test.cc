@@ -1,6 +1,7 @@
 // Runs under ThreadSanitizer: images are read, described and written on several threads.
 #include "bdnn/features.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

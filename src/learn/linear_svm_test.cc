@@ -1,6 +1,7 @@
 // Runs under ThreadSanitizer: samples within the margin are noted by several threads.
 #include "learn/linear_svm.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linear.h>
 

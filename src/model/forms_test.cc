@@ -1,4 +1,5 @@
 // Every form of hash function: what it computes, against the definition in double; its file; its limits.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 #include "search/planner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "expect_error.h"

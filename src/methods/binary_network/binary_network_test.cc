@@ -1,4 +1,5 @@
 // What UH-BDNN and SH-BDNN promise as trainings: progress, selection, errors.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>

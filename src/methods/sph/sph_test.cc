@@ -1,6 +1,7 @@
 // Runs under ThreadSanitizer: spheres are moved on several threads.
 #include "methods/sph/sph.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
