@@ -28,8 +28,8 @@ inline View<float> view(float* data, std::size_t rows, std::size_t columns) {
   return {data, r, static_cast<Eigen::Index>(columns), Eigen::OuterStride<>(r)};
 }
 
-// Fills the upper half of a square matrix from its lower half. In square blocks, which stay in the cache: along whole
-// rows every number would come from another page.
+// Fills the upper half of a square matrix from its lower half. In square blocks, which stay in the cache: along a whole
+// row every number is in another cache line.
 template <class T>
 void mirror_lower_half(Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& matrix) {
   constexpr Eigen::Index kBlock = 32;
