@@ -362,6 +362,26 @@ TEST(ShBdnn, LearnsClasses) {
 }
 
 // Its bits are often as good as those of the iterations; behind a class head they are not.
+// The binary term is a sum over bits and the classes' term is not: with one weight for all lengths it would drown it in
+// long codes.
+TEST(ShBdnn, TheBinaryTermIsWeightedPerBit) {
+  const Labelled data = clouds(4, 300);
+  for (const std::size_t bits : {8, 32}) {
+    TrainOptions options = options_for("sh-bdnn", data);
+    options.bits = bits;
+    options.set = {{"first_steps", "20"}, {"iterations", "0"}, {"class_head", "false"}};
+    const auto outputs_with = [&](const std::string& lambda2) {
+      options.set["lambda2"] = lambda2;
+      const Vectors h = outputs(train(data.x, options), data.x);
+      std::vector<float> scratch(bits * h.size());
+      const float* values = h.floats(0, h.size(), scratch.data());
+      return std::vector<float>(values, values + scratch.size());
+    };
+    EXPECT_EQ(outputs_with("auto"), outputs_with(bits == 8 ? "0.05" : "0.0125")) << bits;
+    EXPECT_NE(outputs_with("auto"), outputs_with("0.1")) << bits;
+  }
+}
+
 TEST(ShBdnn, TheLinearStartIsACandidateOnlyWithoutClassHeads) {
   const Labelled data = clouds(3, 300);
   TrainOptions options = options_for("sh-bdnn", data);
